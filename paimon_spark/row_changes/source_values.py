@@ -37,11 +37,12 @@ class SourceValues:
     def of(values: pa.Array | pa.ChunkedArray) -> SourceValues:
         """All values of a column."""
         bounds, found = pc.min_max(values), pc.unique(values.drop_null())
-        try:
-            each = found.to_pylist() if len(found) <= _MOST_VALUES else None
-            return SourceValues(bounds["min"].as_py(), bounds["max"].as_py(), each)
-        except (UnicodeDecodeError, OverflowError):  # a text that is no UTF-8, a date that Python does not have
-            return SourceValues(None, None)
+        return _known(bounds["min"], bounds["max"], found if len(found) <= _MOST_VALUES else None)
+
+    @staticmethod
+    def between(low: pa.Scalar, high: pa.Scalar) -> SourceValues:
+        """A column of which the smallest and the largest value are told."""
+        return _known(low, high, None)
 
     def predicate(self, table: Table, field: DataField) -> Predicate:
         """What a row of the table satisfies whose column equals one of the values, among other rows.
@@ -56,6 +57,13 @@ class SourceValues:
         column = col(field.name)
         wanted = column.between(self.low, self.high) if self.each is None else column.isin(self.each)
         return as_predicate(wanted, table.schema.fields, table.time_zone)
+
+
+def _known(low: pa.Scalar, high: pa.Scalar, each: pa.Array | None) -> SourceValues:
+    try:
+        return SourceValues(low.as_py(), high.as_py(), None if each is None else each.to_pylist())
+    except (ValueError, OverflowError):  # a text that is no UTF-8, a date that Python does not have
+        return SourceValues(None, None)
 
 
 def has_order(field: DataField) -> bool:

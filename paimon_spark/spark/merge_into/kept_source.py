@@ -18,7 +18,7 @@ from paimon_spark.spark.adapters.dataframes import arrow_dataframe
 from paimon_spark.spark.adapters.errors import lost_kept_rows
 from paimon_spark.spark.adapters.types import nullable
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.bucket_routing import few_rows
+from paimon_spark.spark.write.bucket_routing import few_rows, rows_here
 
 _PLAIN = (
     *(st.ByteType, st.ShortType, st.IntegerType, st.LongType, st.FloatType, st.DoubleType, st.DecimalType),
@@ -70,13 +70,12 @@ class KeptSource:
         rows = self.rows()
         if self._held is not None:
             return {name: SourceValues.of(self._held.column(name)) for name in columns}
-        bounds = [
-            function(quoted(name)).alias(f"{side}{number}")
-            for number, name in enumerate(columns)
-            for side, function in (("low", sf.min), ("high", sf.max))
-        ]
-        row = rows.select(*bounds).collect()[0].asDict() if bounds else {}
-        return {name: SourceValues(row[f"low{number}"], row[f"high{number}"]) for number, name in enumerate(columns)}
+        if not columns:
+            return {}
+        bounds = [function(quoted(name)) for name in columns for function in (sf.min, sf.max)]
+        row = rows_here(rows.select(*(bound.alias(f"b{number}") for number, bound in enumerate(bounds))))
+        found = [column[0] for column in row.columns]
+        return {name: SourceValues.between(*found[2 * n : 2 * n + 2]) for n, name in enumerate(columns)}
 
     def guarding(self, write: Callable[[Target], Outcome]) -> Callable[[Target], Outcome]:
         """The function; the next call computes the source again if an executor has died in this one that kept rows."""

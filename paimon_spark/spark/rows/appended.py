@@ -26,6 +26,7 @@ from pyspark.sql import functions as sf
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
+from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE
 from paimon_spark.spark.adapters.batches import FrameColumns
@@ -58,7 +59,7 @@ from paimon_spark.writes.commit_write import abort_job
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.task_rows import write_rows
-from paimon_spark.writes.write_job import Texts, WriteJob, nothing_committed
+from paimon_spark.writes.write_job import WriteJob, nothing_committed
 
 
 def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -> Outcome:
@@ -76,7 +77,7 @@ def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -
     job = job_for(
         target.table, WriteOptions(target.table.location), FrameColumns(target.shown(fields)), overwrite=False
     )
-    job = replace(job, evolution=target.read.evolution, texts=Texts.KEPT)
+    job = replace(job, evolution=target.read.evolution, texts=target.texts)
     if changes.once:
         return write_in_one_pass(target, changes, job)
     kept = _kept(changes, job)
@@ -203,10 +204,10 @@ def _copy(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> Iter
     yield from (_removal(tasks[name]) for name in gone)
     left = {name: task for name, task in tasks.items() if name not in set(gone)}
     if left:
-        names = [field.name for field in target.table.schema.fields]
-        names = names if set(names) <= set(kept.names) else []
-        rewriting = _rewriting(target.table, left, names, changes.moves)
-        yield from kept.by_owner(numbered(left), [KIND, *names], rewriting)
+        fields = target.stored(target.table.schema.fields)
+        fields = fields if {field.name for field in fields} <= set(kept.names) else ()
+        rewriting = _rewriting(target.table, left, fields, changes.moves)
+        yield from kept.by_owner(numbered(left), [KIND, *(field.name for field in fields)], rewriting)
 
 
 def _is_emptied(file: LiveFile, counts: Mapping[str, int], moves: bool) -> bool:
@@ -218,24 +219,24 @@ def _removal(task: AppendTask) -> CommitMessage:
     return CommitMessage(task.partition, task.bucket, task.total_buckets, deleted_files=task.files)
 
 
-def _rewriting(table: Table, tasks: Mapping[str, AppendTask], names: Sequence[str], moves: bool) -> Task:
+def _rewriting(table: Table, tasks: Mapping[str, AppendTask], fields: Sequence[DataField], moves: bool) -> Task:
     owners = numbered(tasks)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with nothing_committed():
             for name, parts in by_file(batches, owners):
-                changes = (_row_changes(part, table, names, moves) for part in parts)
+                changes = (_row_changes(part, table, fields, moves) for part in parts)
                 yield from message_rows([rewrite_file(table, tasks[name], changes)])
 
     return task
 
 
-def _row_changes(changed: FileRows, table: Table, names: Sequence[str], moves: bool) -> RowChanges:
+def _row_changes(changed: FileRows, table: Table, fields: Sequence[DataField], moves: bool) -> RowChanges:
     positions, rows = changed
-    if not names or moves:
+    if not fields or moves:
         return RowChanges(positions, np.zeros(len(positions), np.bool_), _no_rows(table))
     stays = pc.equal(rows.column(0), UPDATE)
-    new = new_values(rows.select(range(1, rows.num_columns)).filter(stays), table.schema.fields)
+    new = new_values(rows.select(range(1, rows.num_columns)).filter(stays), fields)
     return RowChanges(positions, stays.to_numpy(zero_copy_only=False), new)
 
 

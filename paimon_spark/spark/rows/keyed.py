@@ -26,7 +26,6 @@ from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.task_rows import write_rows
-from paimon_spark.writes.write_job import Texts
 
 
 def write_keyed(target: Target, changes: Changes) -> Outcome:
@@ -42,7 +41,7 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     options = WriteOptions(target.table.location, row_kind_column=KIND)
     shown = st.StructType([st.StructField(KIND, st.StringType()), *target.shown(fields).fields])
     job = job_for(target.table, options, FrameColumns(shown), overwrite=False)
-    job = replace(job, evolution=target.read.evolution, texts=Texts.KEPT)
+    job = replace(job, evolution=target.read.evolution, texts=target.texts)
     if (changes.few or changes.limited) and writes_here(target.spark, job):
         rows = _rows(changes.frame, fields)
         few = rows_here(rows) if changes.few else small_rows(rows)

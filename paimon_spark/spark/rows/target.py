@@ -15,7 +15,7 @@ from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, has_char
 from paimon_spark.row_changes.read_table import ReadTable
-from paimon_spark.spark.adapters.char_columns import padded, read_columns, stored_name
+from paimon_spark.spark.adapters.char_columns import padded, read_columns, stored_name, takes_as_strings
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.hybrid_scan import PLACE, HybridScan
 from paimon_spark.spark.native.local_read import is_key_lookup, is_small
@@ -24,6 +24,7 @@ from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, files_by_name
 from paimon_spark.store.scan.new_scan import own_scan
+from paimon_spark.writes.write_job import Texts, texts_as_they_are
 
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable
@@ -67,6 +68,15 @@ class Target:
     def table(self) -> ReadableTable:
         """The table in its newest schema."""
         return self.read.table
+
+    @property
+    def texts(self) -> Texts:
+        """What becomes of the texts of rows that change."""
+        return Texts.FREE if takes_as_strings(self.spark) else Texts.KEPT
+
+    def stored(self, fields: Sequence[DataField]) -> Sequence[DataField]:
+        """Columns of the table with the types that the values of rows that change are brought to."""
+        return texts_as_they_are(fields) if self.texts is Texts.FREE else fields
 
     def shown(self, fields: Sequence[DataField]) -> st.StructType:
         """Columns as a read of the table shows them."""

@@ -221,21 +221,25 @@ def test_rows_of_the_source_without_a_key_are_not_several_of_one(sql: Sql) -> No
     merge(sql, f"{source} {clauses}", (1, 4), (5, 5))
 
 
-@pytest.mark.parametrize("kind", DRAWN)
-def test_values_that_python_or_arrow_do_not_have_are_merged(sql: Sql, kind: str) -> None:
-    """A text that is no UTF-8 and a date after 9999 among the compared ones; fields of a struct with one name."""
-    sql(f"CREATE TABLE t (a STRING, b INT, day DATE) TBLPROPERTIES ({PROPERTIES[kind]})")
-    sql("INSERT INTO t VALUES ('x', 1, DATE'2026-01-01'), ('y', 2, NULL)")
+@pytest.mark.parametrize("more", ["1", "repeat('x', 10000)"], ids=["held here", "kept by Spark"])
+def test_values_that_python_or_arrow_do_not_have_are_merged(sql: Sql, more: str) -> None:
+    """A text that is no UTF-8 and a date after 9999 among the compared ones; fields of a struct with one name.
+
+    What Python makes of the former is less than the text of the table, which begins with four bytes.
+    """
+    sql(f"CREATE TABLE t (a STRING, b INT, day DATE) TBLPROPERTIES ({PROPERTIES['append']})")
+    sql("INSERT INTO t VALUES ('😀', 1, DATE'2026-01-01'), ('y', 2, NULL)")
     sources = (
-        "SELECT a, id AS b, DATE'2026-01-01' AS day FROM range(2) JOIN VALUES ('x'), (CAST(X'FF' AS STRING)) AS v(a) "
-        "ON (id = 1) = (a = 'x')",
-        "SELECT 'x' AS a, CAST(id AS INT) + 1 AS b, date_add(DATE'2026-01-01', CAST(id AS INT) * 4000000) AS day "
-        "FROM range(2)",
-        "SELECT 'x' AS a, 1 AS b, DATE'2026-01-01' AS day, named_struct('f', id, 'f', id) AS q FROM range(1)",
+        "SELECT a, id AS b, DATE'2026-01-01' AS day FROM range(2) JOIN VALUES ('😀'), (CAST(X'FF' AS STRING)) "
+        "AS v(a) ON (id = 1) = (a = '😀')",
+        "SELECT '😀' AS a, CAST(id AS INT) + 1 AS b, date_add(DATE'2026-01-01', CAST(id AS INT) * 4000000) "
+        "AS day FROM range(2)",
+        "SELECT '😀' AS a, 1 AS b, DATE'2026-01-01' AS day, named_struct('f', id, 'f', id) AS q FROM range(1)",
     )
     for number, source in enumerate(sources):
         merge(
             sql,
-            f"USING ({source}) s ON t.a = s.a AND t.day = s.day WHEN MATCHED THEN UPDATE SET b = t.b + 10",
-            ("x", 11 + 10 * number, dt.date(2026, 1, 1)), ("y", 2, None),
+            f"USING (SELECT *, {more} AS more FROM ({source})) s ON t.a = s.a AND t.day = s.day "
+            "WHEN MATCHED THEN UPDATE SET b = t.b + 10 WHEN NOT MATCHED AND s.b > 99 THEN INSERT *",
+            ("😀", 11 + 10 * number, dt.date(2026, 1, 1)), ("y", 2, None),
         )  # fmt: skip

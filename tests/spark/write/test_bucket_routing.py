@@ -298,3 +298,24 @@ def test_a_merge_of_few_rows_runs_no_python_in_tasks(
     assert found == [[(1, "a"), (2, "bn"), (9, "m")]] * 2
     assert started["true"] == 2  # the source, and what becomes of it
     assert started["false"] > 2
+
+
+@pytest.mark.parametrize("keys", ["", "'primary-key' = 'id', 'bucket' = '2', "])
+def test_texts_of_any_length_where_the_session_takes_varchar_for_string(
+    cat: SessionCatalog, local: SparkSession, keys: str
+) -> None:
+    local.conf.set("spark.sql.legacy.charVarcharAsString", "true")
+    local.conf.set("spark.paimon.read.local", "true")
+    try:
+        for setting in ("true", "false"):
+            local.conf.set(SETTING, setting)
+            table = f"here.d.t_{setting}"
+            cat.sql(f"CREATE TABLE {table} (id INT, v VARCHAR(2)) TBLPROPERTIES ({keys}'write-only' = 'true')")
+            cat.sql(f"INSERT INTO {table} VALUES (1, 'abc'), (2, 'abc')")
+            cat.sql(MERGE.format(table=f"t_{setting}"))
+            cat.sql(f"UPDATE {table} SET v = 'abcde' WHERE id = 1")
+            rows = sorted(map(tuple, cat.sql(f"SELECT * FROM {table}").collect()))
+            assert rows == [(1, "abcde"), (2, "abcn"), (9, "m")]
+    finally:
+        local.conf.set("spark.paimon.read.local", "false")
+        local.conf.unset("spark.sql.legacy.charVarcharAsString")
