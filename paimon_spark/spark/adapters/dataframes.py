@@ -178,12 +178,17 @@ def are_few(rows: Rows) -> bool:
     return isinstance(rows, FewRows) or len(rows) <= MOST_ROWS
 
 
+def is_connect(of: DataFrame | SparkSession) -> bool:
+    """True for a DataFrame or a session of Spark Connect."""
+    return type(of).__module__.startswith("pyspark.sql.connect")
+
+
 def estimated_bytes(df: DataFrame) -> float:
     """About how many bytes the rows are, as Spark estimates it; infinite where nobody tells it, as on Spark Connect.
 
     So it is where rows are observed (``DataFrame.observe``): their first query counts, and it may be given up.
     """
-    if type(df).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(df):
         return math.inf
     query = df._jdf.queryExecution()
     size = int(query.optimizedPlan().stats().sizeInBytes())

@@ -18,12 +18,7 @@ from paimon_spark.spark.adapters.dataframes import arrow_dataframe
 from paimon_spark.spark.adapters.errors import lost_kept_rows
 from paimon_spark.spark.adapters.types import nullable
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.bucket_routing import few_rows, rows_here
-
-_PLAIN = (
-    *(st.ByteType, st.ShortType, st.IntegerType, st.LongType, st.FloatType, st.DoubleType, st.DecimalType),
-    *(st.BooleanType, st.BinaryType, st.DateType, st.TimestampType, st.TimestampNTZType),
-)
+from paimon_spark.spark.write.bucket_routing import FLAT, few_rows, rows_here
 
 
 class KeptSource:
@@ -67,13 +62,12 @@ class KeptSource:
 
     def values(self, columns: Sequence[str]) -> Mapping[str, SourceValues]:
         """The values of columns, integers, dates and texts: all of them if this process holds them, else two."""
-        rows = self.rows()
         if self._held is not None:
             return {name: SourceValues.of(self._held.column(name)) for name in columns}
         if not columns:
             return {}
         bounds = [function(quoted(name)) for name in columns for function in (sf.min, sf.max)]
-        row = rows_here(rows.select(*(bound.alias(f"b{number}") for number, bound in enumerate(bounds))))
+        row = rows_here(self.rows().select(*(bound.alias(f"b{number}") for number, bound in enumerate(bounds))))
         found = [column[0] for column in row.columns]
         return {name: SourceValues.between(*found[2 * n : 2 * n + 2]) for n, name in enumerate(columns)}
 
@@ -103,4 +97,4 @@ def _comes_back(spark: st.DataType) -> bool:
             return is_each_named and all(_comes_back(field.dataType) for field in spark.fields)
         case st.StringType():
             return spark == st.StringType()  # it has no collation
-    return isinstance(spark, _PLAIN)
+    return isinstance(spark, FLAT)

@@ -21,6 +21,7 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.char_columns import as_read, read_columns
+from paimon_spark.spark.adapters.dataframes import is_connect
 from paimon_spark.spark.adapters.options import PATH, SESSION_ZONE, last_of, native_choice, read_options
 from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
 from paimon_spark.spark.adapters.session_options import sql_dialect
@@ -127,7 +128,7 @@ def read_when_needed(spark: SparkSession, request: ReadRequest) -> DataFrame:
     table = None if request.refusal else _open_to_record(spark, request)
     if table is None:
         return read_table(spark, request).frame
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(spark):
         return recorded_frame(table)
     made = read_table(spark, table.reading.request)
     return made.frame if made.explanation.local_rows else recorded_frame(table, made.frame)

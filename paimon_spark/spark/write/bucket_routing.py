@@ -43,7 +43,9 @@ _MOST_BYTES = 4 * 2**20
 """Of rows that may be few, as Spark estimates them."""
 _VARYING = (st.StringType, st.BinaryType)
 _SAME = (*_NUMBERS, st.BooleanType, *_VARYING)
-_SMALL = (*_SAME, st.NullType, st.DateType, st.TimestampType, st.TimestampNTZType)
+FLAT = (*_NUMBERS, st.BooleanType, st.BinaryType, st.DateType, st.TimestampType, st.TimestampNTZType)
+"""Types without parts and collations, of which Arrow has the same values."""
+_SMALL = (*FLAT, st.StringType, st.NullType)
 Computed: TypeAlias = Callable[[DataFrame], pa.Table | None]
 """How this process gets the rows of a DataFrame, with its columns; it returns None where they may be too many."""
 _PLACE, _IS_LARGE = "_paimon_place", "_paimon_is_large"

@@ -92,7 +92,7 @@ def versitygw(kept: Path | None = None, accounts: bool = False) -> Iterator[Stor
         accounts: whether it has others beside that of the options; see new_account.
     """
     program, domain = str(go_program(*VERSITYGW)), "store.test"
-    with _kept_folder(kept) as folder, free_port() as port:
+    with _folder(kept) as folder, free_port() as port:
         (folder / "data").mkdir(exist_ok=True)
         known: tuple[str, ...] = ()
         if accounts:
@@ -132,7 +132,7 @@ def minio(kept: Path | None = None) -> Iterator[StorageServer]:
     """
     program, domain = str(go_program(*MINIO)), "store.test"
     settings = {"ROOT_USER": _ACCESS, "ROOT_PASSWORD": _SECRET, "DOMAIN": domain, "BROWSER": "off"}
-    with _kept_folder(kept) as folder, free_port() as port:
+    with _folder(kept) as folder, free_port() as port:
         environment = [f"MINIO_{name}={value}" for name, value in settings.items()]
         command = [program, "server", "--quiet", "--address", f"127.0.0.1:{port}", str(folder / "data")]
         with running(["env", *environment, *command], folder, port):
@@ -322,20 +322,14 @@ def _create_container(address: str, name: str, certificate: tuple[Path, Path] | 
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="storage-server-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
-@contextmanager
-def _kept_folder(kept: Path | None) -> Iterator[Path]:
+def _folder(kept: Path | None = None) -> Iterator[Path]:
     """A folder that stays, which is made; None: one that goes when the block ends."""
-    if kept is None:
-        with _folder() as folder:
-            yield folder
-    else:
+    if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
         yield kept
+        return
+    with tempfile.TemporaryDirectory(prefix="storage-server-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @contextmanager
