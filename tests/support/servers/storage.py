@@ -39,6 +39,9 @@ FAKE_GCS = ("github.com/fsouza/fake-gcs-server", "v1.56.1")
 HDFS = "org.apache.hadoop:hadoop-client-minicluster:3.5.0"
 """Of the release of the jars of Hadoop that PySpark ships."""
 _MINI_CLUSTER = "org.apache.hadoop.test.MiniDFSClusterManager"
+_DATA_NODES = "3"
+"""As many as a cluster keeps copies. With one, hdfs-native closes each file half a second late: it asks the name node
+before the only data node has told it of the block, and asks again after that time."""
 
 BUCKET = "lake"
 _ACCESS, _SECRET, _REGION = "access", "secret-of-tests", "us-east-1"
@@ -207,7 +210,7 @@ def hdfs() -> Iterator[StorageServer]:
     with _folder() as folder, free_port() as port:
         jars = f"{mini}:{Path(pyspark.__file__).parent / 'jars' / '*'}"
         (folder / "log4j2.properties").write_text("rootLogger.level = error\n")
-        options = ("-format", "-datanodes", "1", "-nnport", str(port), "-writeDetails", str(folder / "ready"))
+        options = ("-format", "-datanodes", _DATA_NODES, "-nnport", str(port), "-writeDetails", str(folder / "ready"))
         settings = ("-D", f"hdfs.minidfs.basedir={folder / 'data'}")
         command = ["java", "-Xmx512m", "-cp", f"{folder}:{jars}", _MINI_CLUSTER, *options, *settings]
         with running(command, folder, port, folder / "ready"):
