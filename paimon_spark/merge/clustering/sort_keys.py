@@ -21,6 +21,7 @@ from paimon_spark.merge.keys.winners import Rows, order_unsorted_rows, spare_wid
 
 KEY = "_CLUSTER_KEY"
 _WORD = 8
+_CELL_BITS = 14  # of the first word; rows of a cell in which no range begins need no search
 
 Ranges: TypeAlias = npt.NDArray[np.int64]
 """The number of the range of each row."""
@@ -82,7 +83,7 @@ def ranges_of(keys: pa.RecordBatch, bounds: pa.RecordBatch) -> Ranges:
     count = bounds.num_rows
     words = pack_fields(_fields(pa.concat_batches([bounds, keys])), count + rows)
     first, mine = words[0][:count], words[0][count:]
-    found: Ranges = np.searchsorted(first, mine, "right")
+    found = _bounds_up_to(first, mine)
     tied = np.flatnonzero(first[np.maximum(found - 1, 0)] == mine)  # some bound has the same first word
     if len(tied):
         low, high = np.searchsorted(first, mine[tied]), found[tied]
@@ -93,6 +94,26 @@ def ranges_of(keys: pa.RecordBatch, bounds: pa.RecordBatch) -> Ranges:
                 np.searchsorted(ranks[:count], ranks[count:], "right"),
             )
         found[tied] = low + tied % (high - low + 1)
+    return found
+
+
+def _bounds_up_to(bounds: Words, words: Words) -> Ranges:
+    """For each word how many bounds, which ascend, are at or below it.
+
+    A binary search takes the wrong branch half of the time. So the words are divided into cells of equal size, and
+    only those in the cell of a bound are searched; a table has the number for the others.
+    """
+    bits = int(max(words.max(), bounds[-1])).bit_length()
+    if len(words) < 1 << _CELL_BITS or bits < _CELL_BITS:
+        return np.searchsorted(bounds, words, "right")
+    shift = np.uint64(bits - _CELL_BITS)
+    starts = np.arange(1 << _CELL_BITS, dtype=np.uint64) << shift
+    cells = (words >> shift).view(np.int64)
+    found: Ranges = np.searchsorted(bounds, starts, "right").take(cells)
+    has_bound = np.zeros(len(starts), np.bool_)
+    has_bound[(bounds >> shift).view(np.int64)] = True
+    searched = np.flatnonzero(has_bound.take(cells))
+    found[searched] = np.searchsorted(bounds, words[searched], "right")
     return found
 
 

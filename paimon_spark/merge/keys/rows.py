@@ -89,6 +89,11 @@ def _used_slices(pieces: Sequence[pa.RecordBatch], ends: Rows, rows: Rows) -> tu
     return slices, rows - dropped[np.searchsorted(ends, rows, side="right")]
 
 
+def one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of all batches, at least one; a single one is not copied, as ``pa.concat_batches`` does."""
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
 def combine_rows(
     batches: Iterable[pa.RecordBatch], batch_rows: int, ordered: bool, copy_bytes: int = COPY_BYTES
 ) -> Iterator[pa.RecordBatch]:
@@ -108,16 +113,16 @@ def combine_rows(
             yield batch
             continue
         if waiting and size + batch.nbytes > copy_bytes:
-            yield pa.concat_batches(waiting)
+            yield one_batch(waiting)
             waiting, rows, size = [], 0, 0
         waiting.append(batch)
         rows += batch.num_rows
         size += batch.nbytes
         if rows >= batch_rows or (big and ordered):
-            yield pa.concat_batches(waiting)
+            yield one_batch(waiting)
             waiting, rows, size = [], 0, 0
     if waiting:
-        yield pa.concat_batches(waiting)
+        yield one_batch(waiting)
 
 
 class Gather:

@@ -11,15 +11,16 @@ import pyarrow as pa
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.format.options.option import MB
 from paimon_spark.merge.clustering.sort_keys import keys_in, ranges_of, sort_keys, sorted_rows, with_keys
-from paimon_spark.merge.keys.rows import COPY_BYTES, take
+from paimon_spark.merge.keys.rows import COPY_BYTES, Gather, one_batch, take
 from paimon_spark.merge.keys.winners import Rows
 from paimon_spark.store.clustering.work import Bounds, ClusterWork, GroupResult
-from paimon_spark.store.compact.bucket import BATCH_ROWS
+from paimon_spark.store.compact.bucket import BATCH_ROWS, LEAST_BATCH_ROWS, row_width
 from paimon_spark.store.compact.bucket_rows import BucketRows
 from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.read.file_rows import FileRequest
 
-LEAST_CHUNK, MOST_CHUNK = 8 * MB, 64 * MB  # rows that are divided by range at once; few use the same memory again
+LEAST_CHUNK, MOST_CHUNK = 4 * MB, 64 * MB  # rows that are divided by range at once; few use the same memory again
+MOST_ROWS_READ = 2 * BATCH_ROWS  # that are read at once; what is read as one batch need not be copied into one
 PIECE_BYTES = MB // 4  # of the rows of a chunk in one range
 
 
@@ -98,15 +99,17 @@ def _chunks(work: ClusterWork, number: int) -> Iterator[pa.RecordBatch]:
     request = FileRequest(work.table.schema.fields, tracking=work.table.schema.tracking_fields)
     waiting: list[pa.RecordBatch] = []
     size, most = 0, min(max(PIECE_BYTES * work.range_count(source.unit), LEAST_CHUNK), MOST_CHUNK)
+    width = row_width(source.files, len(request.fields))
+    rows = min(MOST_ROWS_READ, max(LEAST_BATCH_ROWS, MOST_CHUNK // width))
     for file in source.files:
-        for batch in reader.read(file, request, BATCH_ROWS):
+        for batch in reader.read(file, request, rows):
             waiting.append(batch)
             size += batch.nbytes
             if size >= most:
-                yield pa.concat_batches(waiting)
+                yield one_batch(waiting)
                 waiting, size = [], 0
     if waiting:
-        yield pa.concat_batches(waiting)
+        yield one_batch(waiting)
 
 
 def _sorted(work: ClusterWork, pieces: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -119,9 +122,13 @@ def _sorted(work: ClusterWork, pieces: Sequence[pa.RecordBatch]) -> Iterator[pa.
 def take_in_order(
     pieces: Sequence[pa.RecordBatch], rows: Rows, copy_bytes: int = COPY_BYTES
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of these numbers, which count through all pieces, in this order; copied in parts if they are large."""
+    """The rows of these numbers, which count through all pieces, in this order; copied in parts if they are large.
+
+    Batches have at most BATCH_ROWS rows: a whole range would be as large as its pieces once more, in new memory.
+    """
     if len(rows) <= 1 or sum(piece.nbytes for piece in pieces) <= copy_bytes:
-        yield take(pa.concat_batches(pieces), rows)
+        gather = Gather(one_batch(pieces))
+        yield from (gather.take(rows[start : start + BATCH_ROWS]) for start in range(0, len(rows), BATCH_ROWS))
         return
     ends = np.cumsum([piece.num_rows for piece in pieces])
     for part in np.array_split(rows, 2):

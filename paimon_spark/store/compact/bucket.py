@@ -42,7 +42,7 @@ from paimon_spark.store.read.sorted_runs import RunSpill, SizedRun
 
 BATCH_ROWS = 65536
 _OPEN_BYTES = 256 * MB  # approximate bytes of the rows of all batches that a merge has open at once
-_LEAST_BATCH_ROWS = 1024
+LEAST_BATCH_ROWS = 1024
 _GROWTH = 4  # bytes of a row in memory for each byte in a file, about
 
 
@@ -79,6 +79,17 @@ def run_task(
         # Full compactions only look at the highest level, and they write to it.
         rules = rules or compact_rules(table.schema, table.settings, task.output_level, task.drop_deletes)
         return _MergeRun(table.schema, task, rules, rows, output, spill).result()
+
+
+def row_width(files: Sequence[DataFileMeta], columns: int) -> int:
+    """About how many bytes of memory a row of the files takes.
+
+    Args:
+        files: data files.
+        columns: how many columns of them are read, at least one.
+    """
+    rows = sum(file.row_count for file in files)
+    return max(_GROWTH * sum(file.file_size for file in files) // max(rows, 1), 8 * columns)
 
 
 def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOutput) -> CompactTaskResult:
@@ -215,11 +226,9 @@ class _MergeRun:
     def _batch_rows(self, section: Section) -> int:
         """The number of rows of each run in one batch: fewer for many runs or wide rows."""
         open_runs = min(len(section), self._spill.most_runs)
-        files = [file for run in section for file in run.files]
-        rows = sum(file.row_count for file in files)
-        width = max(_GROWTH * sum(file.file_size for file in files) // max(rows, 1), 8 * len(self._rules.output))
+        width = row_width([file for run in section for file in run.files], len(self._rules.output))
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
         joins = not self._rules.engine.kind.keeps_whole_rows
         if joins and any(field.type.root in nested for field in self._schema.fields):
             width *= 2  # merged rows may be longer: they collect lists and maps of a key
-        return min(BATCH_ROWS, max(_LEAST_BATCH_ROWS, _OPEN_BYTES // (width * open_runs)))
+        return min(BATCH_ROWS, max(LEAST_BATCH_ROWS, _OPEN_BYTES // (width * open_runs)))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -87,3 +90,47 @@ def test_a_key_that_many_rows_have_is_spread_over_ranges(strategy: Strategy) -> 
     keys = sort_keys(batch, by(strategy, "t", "i"))
     sizes = np.bincount(ranges_of(keys, choose_bounds(keys, 10)), minlength=10)
     assert sizes.max() <= 200
+
+
+MANY = 20_000
+SPREADS: Mapping[str, Callable[[np.random.Generator], npt.NDArray[np.int64]]] = {
+    "even": lambda draw: draw.integers(-(2**62), 2**62, MANY),
+    "small": lambda draw: draw.integers(0, 50_000, MANY),
+    "close together, and one far away": lambda draw: np.append(draw.integers(0, 40, MANY - 1), 2**60),
+    "few": lambda draw: draw.integers(0, 3, MANY),
+    "one": lambda draw: np.full(MANY, 7),
+}
+
+
+def are_as_searched(found: list[int], keys: list[Any], bounds: list[Any]) -> bool:
+    """Whether each range is the one that a search of the ascending bounds finds; of a key that is a bound, either."""
+    pairs = zip(found, keys, strict=True)
+    return all(bisect_left(bounds, key) <= place <= bisect_right(bounds, key) for place, key in pairs)
+
+
+@pytest.mark.parametrize("count", [1, 2, 17, 300])
+@pytest.mark.parametrize("name", SPREADS)
+def test_the_ranges_of_many_rows_are_those_of_a_search_for_each(name: str, count: int) -> None:
+    """Of many rows most are found by a table; the model searches the bounds of each."""
+    draw = np.random.default_rng(count)
+    numbers = SPREADS[name](draw)
+    bounds = np.unique(draw.choice(numbers, count) + draw.integers(-1, 2, count))
+    keys, cuts = (pa.record_batch({"i": pa.array(values, pa.int64())}) for values in (numbers, bounds))
+    assert are_as_searched(ranges_of(keys, cuts).tolist(), numbers.tolist(), bounds.tolist())
+
+
+@pytest.mark.parametrize("limits", [[2**60], [10, 2**60], [-(2**60)], [-5, 49_999]])
+def test_bounds_that_lie_beyond_the_keys_of_many_rows(limits: list[int]) -> None:
+    numbers = list(range(MANY))
+    keys, cuts = (pa.record_batch({"i": pa.array(values, pa.int64())}) for values in (numbers, limits))
+    assert are_as_searched(ranges_of(keys, cuts).tolist(), numbers, limits)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.ZORDER, Strategy.HILBERT])
+def test_the_ranges_of_many_rows_on_a_curve(strategy: Strategy) -> None:
+    draw = np.random.default_rng(5)
+    batch = pa.record_batch({name: draw.integers(-9, 2**30, MANY) for name in "ij"})
+    keys = sort_keys(batch, by(strategy, "i", "j"))
+    cuts = choose_bounds(keys.slice(0, 500), 40)
+    found = ranges_of(keys, cuts).tolist()
+    assert are_as_searched(found, keys.column(0).to_pylist(), cuts.column(0).to_pylist())

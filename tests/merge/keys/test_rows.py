@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from paimon_spark.merge.keys.rows import take
+from paimon_spark.merge.keys.rows import combine_rows, one_batch, take
 
 COUNT = 3000
 COLUMNS = {
@@ -39,3 +39,11 @@ def test_no_rows_and_no_columns() -> None:
     assert take(batch, np.empty(0, np.int64)).num_rows == 0
     assert take(batch.slice(0, 0), np.empty(0, np.int64)).num_rows == 0
     assert take(batch.select([]), np.arange(1000)).num_columns == 0
+
+
+def test_one_batch_alone_is_not_copied() -> None:
+    batch = pa.record_batch({"a": COLUMNS["numbers"]})
+    assert one_batch([batch]) is batch
+    (combined,) = combine_rows([batch], 10**6, ordered=True)
+    assert combined is batch
+    assert one_batch([batch, batch.slice(5, 2)]).column("a").to_pylist() == [*range(COUNT), 5, 6]

@@ -174,7 +174,7 @@ def test_new_files_end_at_the_target_size_not_at_a_number_of_rows(tmp_path: Path
 @pytest.mark.parametrize("rows", [0, 1, 5000])
 def test_many_runs_are_read_in_small_batches(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compact_bucket, "_OPEN_BYTES", 1)
-    monkeypatch.setattr(compact_bucket, "_LEAST_BATCH_ROWS", max(rows // 50, 1))
+    monkeypatch.setattr(compact_bucket, "LEAST_BATCH_ROWS", max(rows // 50, 1))
     table = make(tmp_path / "t", COLUMNS, ["k"], {})
     for turn in range(4):
         write(table, [(k, turn, str(k), None) for k in range(0, rows, turn + 1)])
