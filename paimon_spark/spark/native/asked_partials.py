@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
 
 from pyspark.sql import types as st
 
@@ -12,6 +14,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import INTEGERS, TIMESTAMPS, DataField, Root
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.spark.native.decimal_terms import DecimalTerm
 from paimon_spark.spark.native.partial_aggregates import PartialAggregates
 from paimon_spark.sql.queries.aggregate_calls import COUNT, MAX, MIN, SUM
 from paimon_spark.store.metadata.table import Table
@@ -21,6 +24,8 @@ from paimon_spark.store.scan.table_scan import Scan
 
 RESULT = "__paimon_{}"
 """The name of the n-th function in the schema of partial aggregates."""
+_TERM = RESULT.format("term_{}")
+"""The name of what the n-th function is of, where that is no column."""
 _ENDS = INTEGERS | TIMESTAMPS | {Root.DECIMAL, Root.DATE, Root.BOOLEAN}
 _GROUPS = _ENDS | {Root.VARCHAR}
 _COLUMNS: dict[str, frozenset[Root] | None] = {
@@ -55,7 +60,7 @@ class AskedPartials:
 
 
 def asked_partials(
-    table: Table, groups: Sequence[DataField], functions: Sequence[tuple[str, DataField | None]]
+    table: Table, groups: Sequence[DataField], functions: Sequence[tuple[str, DataField | DecimalTerm | None]]
 ) -> AskedPartials | None:
     """What tasks make of the rows of a table; None: Spark cannot finish it with its own results, or has nothing of it.
 
@@ -63,37 +68,52 @@ def asked_partials(
 
     Args:
         groups: columns whose values make groups.
-        functions: names as of PartialAggregates, each with its column; None: of COUNT_ROWS.
+        functions: names as of PartialAggregates, each with its column or term; None: of COUNT_ROWS.
     """
     if any(field.type.root not in _GROUPS for field in groups):
         return None
-    if any(field is not None and not _has_type(function, field) for function, field in functions):
+    if not all(_is_possible(function, of) for function, of in functions):
         return None
     keys = {field.name for field in bucket_fields(table.schema, table.settings)}
     if keys and keys <= {field.name for field in groups}:
         return None
     shown = nullable(shown_schema(spark_schema(list(groups)))).fields
     results = [
-        st.StructField(RESULT.format(number), _result(function, field))
-        for number, (function, field) in enumerate(functions)
+        st.StructField(RESULT.format(number), _result(function, of)) for number, (function, of) in enumerate(functions)
     ]
     schema = st.StructType([*shown, *results])
     names = tuple(field.name for field in groups)
-    asked = tuple((function, "" if field is None else field.name) for function, field in functions)
-    columns = dict.fromkeys([*names, *(name for _, name in asked if name)])
-    return AskedPartials(PartialAggregates(names, asked, spark_arrow_schema(schema)), tuple(columns), schema)
+    terms = tuple((_TERM.format(n), of) for n, (_, of) in enumerate(functions) if isinstance(of, DecimalTerm))
+    asked = tuple((function, _name(number, of)) for number, (function, of) in enumerate(functions))
+    plain = (of.name for _, of in functions if isinstance(of, DataField))
+    columns = dict.fromkeys([*names, *plain, *(name for _, term in terms for name in term.columns)])
+    return AskedPartials(PartialAggregates(names, asked, spark_arrow_schema(schema), terms), tuple(columns), schema)
 
 
-def _has_type(function: str, field: DataField) -> bool:
+def _name(number: int, of: DataField | DecimalTerm | None) -> str:
+    """The name of what the n-th function is of."""
+    if of is None:
+        return ""
+    return of.name if isinstance(of, DataField) else _TERM.format(number)
+
+
+def _is_possible(function: str, of: DataField | DecimalTerm | None) -> bool:
+    """True if Spark can finish the function."""
+    if of is None:
+        return True
+    if isinstance(of, DecimalTerm):
+        return function == SUM
     roots = _COLUMNS[function]
-    return roots is None or field.type.root in roots
+    return roots is None or of.type.root in roots
 
 
-def _result(function: str, field: DataField | None) -> st.DataType:
+def _result(function: str, of: DataField | DecimalTerm | None) -> st.DataType:
     """The type of the partial results of a function."""
-    if field is None or function == COUNT or (function == SUM and field.type.root in INTEGERS):
+    if isinstance(of, DecimalTerm):
+        return st.DecimalType(of.precision, of.scale)
+    if of is None or function == COUNT or (function == SUM and of.type.root in INTEGERS):
         return st.LongType()
-    return shown_schema(spark_schema([field])).fields[0].dataType
+    return shown_schema(spark_schema([of])).fields[0].dataType
 
 
 def is_exact_mean(scan: Scan, plan: Plan, field: DataField) -> bool:
@@ -112,7 +132,7 @@ def is_exact_mean(scan: Scan, plan: Plan, field: DataField) -> bool:
         return False
     if rows * _LARGEST[field.type.root] <= _EXACT_DOUBLE:
         return True
-    largest = _largest(scan, plan.snapshot, field)
+    largest = largest_value(scan, plan.snapshot, field)
     return largest is not None and rows * largest <= _EXACT_DOUBLE
 
 
@@ -146,14 +166,19 @@ def is_exact_quotient(plan: Plan, field: DataField) -> bool:
     return spare > 0 and sum(split.row_count for split in plan.splits) < 10**spare
 
 
-def _largest(scan: Scan, snapshot: Snapshot | None, field: DataField) -> int | None:
-    """A number that no value of a column exceeds, without its sign, by the statistics of files; None: not known."""
+def largest_value(scan: Scan, snapshot: Snapshot | None, field: DataField) -> int | None:
+    """A number that no value of a column exceeds, without its sign, by the statistics of files; None: not known.
+
+    Args:
+        field: of integers or decimals; of these the number is without the point.
+    """
     table = scan.table
     if table.settings.data_evolution_enabled or snapshot is None:
         return None
     if table.schema.primary_keys and not table.settings.merge_engine.keeps_whole_rows:
         return None  # a value may be that of no file
     statistics, largest = FileStatistics([field.name], table.schema, table.schemas.load), 0
+    scale = field.type.scale or 0 if field.type.root is Root.DECIMAL else 0
     whole = replace(scan, spec=replace(scan.spec, with_statistics=True))
     for split in whole.plan_at(snapshot).splits:
         for file in split.files:
@@ -162,5 +187,5 @@ def _largest(scan: Scan, snapshot: Snapshot | None, field: DataField) -> int | N
                 continue
             if known is None or known.minimum is None or known.maximum is None:
                 return None
-            largest = max(largest, abs(known.minimum), abs(known.maximum))
+            largest = max(largest, *(ceil(abs(Fraction(end)) * 10**scale) for end in (known.minimum, known.maximum)))
     return largest

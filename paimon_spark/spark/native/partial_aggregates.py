@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.spark.native.decimal_terms import DecimalTerm
 from paimon_spark.sql.queries.aggregate_calls import COUNT, COUNT_ROWS, MAX, MIN, SUM
 
 HELD_ROWS = 100_000
@@ -29,11 +30,13 @@ class PartialAggregates:
         groups: the names of the columns that make groups; NULL is a value of its own.
         functions: each with the name of its column; of COUNT_ROWS the name is empty.
         schema: of the partial aggregates: the groups, then the functions. A sum has the type into which Spark casts it.
+        terms: columns that are computed of those of the rows, by the names that functions have for them.
     """
 
     groups: tuple[str, ...]
     functions: tuple[tuple[str, str], ...]
     schema: pa.Schema
+    terms: tuple[tuple[str, DecimalTerm], ...] = ()
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Partial aggregates of all rows; without groups there is at least one, also of no rows."""
@@ -67,14 +70,15 @@ class PartialAggregates:
 
     def _of_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Each row as partial aggregate of itself."""
-        columns = [batch.column(name) for name in self.groups]
+        columns, terms = [batch.column(name) for name in self.groups], dict(self.terms)
         for (function, name), field in zip(self.functions, self._results, strict=True):
             if function == COUNT_ROWS:
                 columns.append(pa.array(np.ones(batch.num_rows, np.int64)))
             elif function == COUNT:
                 columns.append(pc.is_valid(batch.column(name)).cast(field.type))
             else:
-                columns.append(batch.column(name).cast(field.type))
+                values = terms[name].values(batch) if name in terms else batch.column(name)
+                columns.append(values.cast(field.type))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _merged(self, table: pa.Table) -> pa.Table | None:

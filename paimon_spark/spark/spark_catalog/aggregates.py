@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +19,8 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.dataframes import arrow_dataframe
 from paimon_spark.spark.native.aggregate_rows import shown_rows
-from paimon_spark.spark.native.asked_partials import AskedPartials, asked_partials, is_exact_mean
+from paimon_spark.spark.native.asked_partials import AskedPartials, asked_partials, is_exact_mean, largest_value
+from paimon_spark.spark.native.decimal_terms import SIGNS, Constant, DecimalTerm, Largest, Tree, decimal_term
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name
 from paimon_spark.sql.queries.aggregate_calls import COUNT, COUNT_ROWS, MAX, MIN, SUM
@@ -74,24 +76,52 @@ def asked_aggregates(table: Table, aggregation: Java) -> Aggregates | None:
     return Aggregates(tuple(groups), tuple(functions))
 
 
-def pushed_partials(table: Table, aggregation: Java) -> AskedPartials | None:
-    """What Spark's Aggregation asks, as tasks can make it with the results of Spark; None: they cannot."""
+def pushed_partials(scan: Scan, aggregation: Java, plan: Callable[[], Plan]) -> AskedPartials | None:
+    """What Spark's Aggregation asks, as tasks can make it with the results of Spark; None: they cannot.
+
+    Args:
+        plan: gives that of the scan, whose statistics tell how large the values of a term may be.
+    """
+    table = scan.table
     groups = [_column(table, expression) for expression in aggregation.groupByExpressions()]
-    functions = [_function(table, function) for function in aggregation.aggregateExpressions()]
+
+    def largest(field: DataField) -> int | None:
+        return largest_value(scan, plan().snapshot, field)
+
+    functions = [_function(table, function, largest) for function in aggregation.aggregateExpressions()]
     if None in groups or None in functions:
         return None
     return asked_partials(table, [f for f in groups if f is not None], [f for f in functions if f is not None])
 
 
-def _function(table: Table, function: Java) -> tuple[str, DataField | None] | None:
-    """A function by our name, and its column."""
+def _function(table: Table, function: Java, largest: Largest) -> tuple[str, DataField | DecimalTerm | None] | None:
+    """A function by our name, and its column or term."""
     kind = function.getClass().getSimpleName()
     if kind == "CountStar":
         return COUNT_ROWS, None
     if kind not in _FUNCTIONS or (kind in ("Count", "Sum") and function.isDistinct()):
         return None
-    field = _column(table, function.column())
-    return None if field is None else (_FUNCTIONS[kind], field)
+    tree = _tree(table, function.column())
+    if tree is None or isinstance(tree, DataField):
+        return None if tree is None else (_FUNCTIONS[kind], tree)
+    term = decimal_term(tree, lambda field: None) or decimal_term(tree, largest)
+    return None if term is None else (_FUNCTIONS[kind], term)
+
+
+def _tree(table: Table, expression: Java) -> Tree | None:
+    """What Spark computes, of decimals; None: it is more than that. Spark leaves arithmetic only under ANSI."""
+    match expression.getClass().getSimpleName():
+        case "LiteralValue":
+            kind, value = expression.dataType(), expression.value()
+            if value is None or kind.getClass().getSimpleName() != "DecimalType":
+                return None
+            return Constant(Decimal(value.toString()), kind.precision(), kind.scale())
+        case "GeneralScalarExpression":
+            parts = [_tree(table, part) for part in expression.children()]
+            if expression.name() not in SIGNS or len(parts) != 2 or parts[0] is None or parts[1] is None:
+                return None
+            return expression.name(), parts[0], parts[1]
+    return _column(table, expression)
 
 
 def has_exact_means(scan: Scan, aggregation: Java, plan: Callable[[], Plan]) -> bool:

@@ -175,7 +175,7 @@ class ScanBuilder:
             return True
         if self._left or self._has_means:
             return False
-        asked = pushed_partials(self._table, aggregation)
+        asked = pushed_partials(self._scan(()), aggregation, lambda: self._plan)
         if asked is not None and not self._aggregates_by_spark:  # which looks at the files
             self._partials = asked
         return self._partials is not None

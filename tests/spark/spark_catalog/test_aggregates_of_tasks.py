@@ -91,7 +91,9 @@ def query(draw: random.Random, huge: bool) -> str:
 
 
 def function(draw: random.Random, huge: bool) -> str:
-    kind = draw.choice(["count(*)", "count", "sum", "sum", "min", "max", "avg", "distinct", "filter", "expression"])
+    kind = draw.choice(
+        ["count(*)", "count", "sum", "sum", "min", "max", "avg", "distinct", "filter", "expression", "term", "term"]
+    )
     match kind:
         case "count(*)":
             return kind
@@ -104,9 +106,18 @@ def function(draw: random.Random, huge: bool) -> str:
         case "filter":
             return f"{draw.choice(['count', 'sum', 'max'])}({draw.choice(NUMBERS)}) FILTER (WHERE t > 0)"
         case "expression":
-            return f"{draw.choice(['sum', 'max'])}({draw.choice(['t + 1', 'd * (1 - d)', '-i', 'if(b, s, 0)'])})"
+            return f"{draw.choice(['sum', 'max'])}({draw.choice(['t + 1', '-i', 'if(b, s, 0)'])})"
+        case "term":
+            return f"sum({term(draw, draw.choice([1, 2, 2, 3]))})"
     number = draw.choice([name for name in NUMBERS if not (huge and kind == "avg" and name == "l")])
     return f"{kind}({draw.choice([number, number.upper(), f'{{}}.{number}'])})"
+
+
+def term(draw: random.Random, depth: int) -> str:
+    """Arithmetic of decimals, and of an integer now and then."""
+    if depth == 0:
+        return draw.choice(["d", "d", "e", "e", "w", "m", "1", "2.50", "-0.001", "1e3BD", "i"])
+    return f"({term(draw, depth - 1)} {draw.choice('+-**')} {term(draw, draw.randrange(depth))})"
 
 
 def result(lake: Lake, text: str, run: Callable[[str], DataFrame] | None = None) -> object:
@@ -154,7 +165,13 @@ def test_what_spark_leaves_to_the_tasks(lake: Lake, tmp_path: Path) -> None:
     ):
         assert PARTIAL in lake.sql(f"EXPLAIN SELECT {of.format(items, groups)}").collect()[0][0], items
         assert items == "b" or IN_PART in lake.cat.explain(f"SELECT {of.format(items, groups)}"), items
+    for term in ("e * (1 - d)", "e * (1 - d) * (1 + e)", "d + e - 0.5", "d * d"):  # of texts they are left to Spark
+        query = f"SELECT {of.format(f'g, sum({term}) s, sum(i)', 'g')}"
+        assert PARTIAL in lake.sql(f"EXPLAIN {query}").collect()[0][0], term
+        assert IN_PART not in lake.cat.explain(query), term
+        assert lake.rows(query) == lake.rows(query.replace("lake.d.t", "copied")), term
     for items, groups in (
+        ("g, sum(w * w)", "g"), ("g, sum(d / e)", "g"), ("g, max(d * e)", "g"), ("g, sum(DISTINCT d * e)", "g"),
         ("g, sum(x)", "g"), ("x, count(*)", "x"), ("c, count(*)", "c"), ("g, min(f)", "g"), ("g, avg(d)", "g"),
         ("g, avg(x)", "g"),
         ("id, sum(l)", "id"), ("g, count(DISTINCT i)", "g"), ("g, sum(i + 1)", "g"), ("g, max(v)", "g"),

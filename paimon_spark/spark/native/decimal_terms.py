@@ -1,0 +1,131 @@
+"""Sums, differences and products of decimals, which tasks compute as Spark does.
+
+Spark gives each of them a DECIMAL type of its own. Where that would need more than 38 digits, Spark may round a value,
+or fail with it. So a term is computed here only if its scale is kept and none of its values is that large.
+
+Source of the types: Spark's Add, Subtract and Multiply (``resultDecimalType``), with and without
+spark.sql.decimalOperations.allowPrecisionLoss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.format.types import DataField, Root
+
+MOST_DIGITS = 38
+_KEPT_SCALE = 6
+"""Spark keeps so many digits behind the point where 38 digits are too few."""
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+SIGNS = frozenset(_FUNCTIONS)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A literal of a query, and its type in Spark."""
+
+    value: Decimal
+    precision: int
+    scale: int
+
+
+@dataclass(frozen=True)
+class DecimalTerm:
+    """A term over columns whose values are those of Spark.
+
+    Attributes:
+        operation: a column, a literal, or one of SIGNS.
+        parts: the terms left and right of a sign.
+        precision, scale: of its DECIMAL type in Spark.
+        largest: no value is greater than that, without its sign and its point.
+    """
+
+    operation: DataField | Constant | str
+    parts: tuple[DecimalTerm, ...]
+    precision: int
+    scale: int
+    largest: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        if isinstance(self.operation, DataField):
+            return (self.operation.name,)
+        return tuple(name for part in self.parts for name in part.columns)
+
+    @cached_property
+    def narrow(self) -> pa.DataType:
+        """The Arrow type of the fewest digits that has all values."""
+        return pa.decimal128(max(len(str(self.largest)), self.scale, 1), self.scale)
+
+    def values(self, batch: pa.RecordBatch) -> Any:
+        """The values for the rows of a batch: an array of decimals, or a scalar if they are all the same."""
+        if isinstance(self.operation, DataField):
+            return batch.column(self.operation.name)
+        if isinstance(self.operation, Constant):
+            return pa.scalar(self.operation.value, self.narrow)
+        left, right = (part.values(batch) for part in self.parts)
+        if _digits(self.operation, left.type, right.type) > MOST_DIGITS:
+            left, right = (value.cast(part.narrow) for value, part in zip((left, right), self.parts, strict=True))
+        return _FUNCTIONS[self.operation](left, right)
+
+
+Tree: TypeAlias = "DataField | Constant | tuple[str, Tree, Tree]"
+"""What a query computes: a column, a literal, or a sign between two of them."""
+Largest: TypeAlias = Callable[[DataField], int | None]
+"""No value of a column is greater than the result, without its sign and its point; None: that is not known."""
+
+
+def decimal_term(tree: Tree, largest: Largest) -> DecimalTerm | None:
+    """The term of a tree; None: a value may need more digits than there are, or a column has another type."""
+    if isinstance(tree, Constant):
+        return DecimalTerm(tree, (), tree.precision, tree.scale, abs(_unscaled(tree.value, tree.scale)))
+    if isinstance(tree, DataField):
+        if tree.type.root is not Root.DECIMAL:
+            return None
+        precision, scale = tree.type.precision or 10, tree.type.scale or 0
+        known, most = largest(tree), 10**precision - 1
+        return DecimalTerm(tree, (), precision, scale, most if known is None else min(most, known))
+    sign, *trees = tree
+    left, right = (decimal_term(each, largest) for each in trees)
+    if left is None or right is None or _digits(sign, left.narrow, right.narrow) > MOST_DIGITS:
+        return None
+    kind = (left.precision, left.scale), (right.precision, right.scale)
+    precision, scale = _product(*kind) if sign == "*" else _sum(*kind)
+    if precision > MOST_DIGITS and scale > _KEPT_SCALE:
+        return None
+    if sign == "*":
+        most = left.largest * right.largest
+    else:
+        most = sum(part.largest * 10 ** (scale - part.scale) for part in (left, right))
+    return DecimalTerm(sign, (left, right), min(precision, MOST_DIGITS), scale, most)
+
+
+def _digits(sign: str, left: pa.DataType, right: pa.DataType) -> int:
+    """The digits of the Arrow type of a result."""
+    kinds = (left.precision, left.scale), (right.precision, right.scale)
+    precision, _ = _product(*kinds) if sign == "*" else _sum(*kinds)
+    return precision
+
+
+def _product(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+    return left[0] + right[0] + 1, left[1] + right[1]
+
+
+def _sum(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+    scale = max(left[1], right[1])
+    return max(left[0] - left[1], right[0] - right[1]) + scale + 1, scale
+
+
+def _unscaled(value: Decimal, scale: int) -> int:
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    number = int("".join(map(str, digits))) * int(10 ** (scale + exponent))
+    return -number if sign else number
