@@ -24,8 +24,6 @@ from paimon_spark.store.scan.table_scan import Scan
 
 RESULT = "__paimon_{}"
 """The name of the n-th function in the schema of partial aggregates."""
-_TERM = RESULT.format("term_{}")
-"""The name of what the n-th function is of, where that is no column."""
 _ENDS = INTEGERS | TIMESTAMPS | {Root.DECIMAL, Root.DATE, Root.BOOLEAN}
 _GROUPS = _ENDS | {Root.VARCHAR}
 _COLUMNS: dict[str, frozenset[Root] | None] = {
@@ -83,18 +81,10 @@ def asked_partials(
     ]
     schema = st.StructType([*shown, *results])
     names = tuple(field.name for field in groups)
-    terms = tuple((_TERM.format(n), of) for n, (_, of) in enumerate(functions) if isinstance(of, DecimalTerm))
-    asked = tuple((function, _name(number, of)) for number, (function, of) in enumerate(functions))
-    plain = (of.name for _, of in functions if isinstance(of, DataField))
-    columns = dict.fromkeys([*names, *plain, *(name for _, term in terms for name in term.columns)])
-    return AskedPartials(PartialAggregates(names, asked, spark_arrow_schema(schema), terms), tuple(columns), schema)
-
-
-def _name(number: int, of: DataField | DecimalTerm | None) -> str:
-    """The name of what the n-th function is of."""
-    if of is None:
-        return ""
-    return of.name if isinstance(of, DataField) else _TERM.format(number)
+    asked = tuple((function, of.name if isinstance(of, DataField) else of or "") for function, of in functions)
+    read = (of.columns if isinstance(of, DecimalTerm) else (of,) for _, of in asked if of)
+    columns = dict.fromkeys([*names, *(name for each in read for name in each)])
+    return AskedPartials(PartialAggregates(names, asked, spark_arrow_schema(schema)), tuple(columns), schema)
 
 
 def _is_possible(function: str, of: DataField | DecimalTerm | None) -> bool:

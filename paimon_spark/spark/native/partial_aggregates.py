@@ -28,15 +28,13 @@ class PartialAggregates:
 
     Attributes:
         groups: the names of the columns that make groups; NULL is a value of its own.
-        functions: each with the name of its column; of COUNT_ROWS the name is empty.
+        functions: each with the name of its column, or with a term of columns; of COUNT_ROWS the name is empty.
         schema: of the partial aggregates: the groups, then the functions. A sum has the type into which Spark casts it.
-        terms: columns that are computed of those of the rows, by the names that functions have for them.
     """
 
     groups: tuple[str, ...]
-    functions: tuple[tuple[str, str], ...]
+    functions: tuple[tuple[str, str | DecimalTerm], ...]
     schema: pa.Schema
-    terms: tuple[tuple[str, DecimalTerm], ...] = ()
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Partial aggregates of all rows; without groups there is at least one, also of no rows."""
@@ -70,14 +68,14 @@ class PartialAggregates:
 
     def _of_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Each row as partial aggregate of itself."""
-        columns, terms = [batch.column(name) for name in self.groups], dict(self.terms)
-        for (function, name), field in zip(self.functions, self._results, strict=True):
+        columns = [batch.column(name) for name in self.groups]
+        for (function, of), field in zip(self.functions, self._results, strict=True):
             if function == COUNT_ROWS:
                 columns.append(pa.array(np.ones(batch.num_rows, np.int64)))
             elif function == COUNT:
-                columns.append(pc.is_valid(batch.column(name)).cast(field.type))
+                columns.append(pc.is_valid(batch.column(of)).cast(field.type))
             else:
-                values = terms[name].values(batch) if name in terms else batch.column(name)
+                values = of.values(batch) if isinstance(of, DecimalTerm) else batch.column(of)
                 columns.append(values.cast(field.type))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 

@@ -150,7 +150,7 @@ def finished(use: Use, asked: AskedPartials) -> Use:
     totals = use.totals
     assert totals is not None
     assert totals.calls is not None
-    places = {(function, fold(column)): n for n, (function, column) in enumerate(asked.made.functions)}
+    places = {(function, fold(of)): n for n, (function, of) in enumerate(asked.made.functions) if isinstance(of, str)}
     means = {fold(field.name): field for field in asked.means}
     edits = [] if totals.where is None else [(*totals.where, "true")]
     for call in totals.calls:
