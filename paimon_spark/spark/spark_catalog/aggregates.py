@@ -105,7 +105,7 @@ def _function(table: Table, function: Java, largest: Largest) -> tuple[str, Data
     if tree is None or isinstance(tree, DataField):
         return None if tree is None else (_FUNCTIONS[kind], tree)
     term = decimal_term(tree, lambda field: None) or decimal_term(tree, largest)
-    return None if term is None else (_FUNCTIONS[kind], term)
+    return None if term is None or not term.columns else (_FUNCTIONS[kind], term)
 
 
 def _tree(table: Table, expression: Java) -> Tree | None:

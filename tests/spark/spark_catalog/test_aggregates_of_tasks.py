@@ -170,8 +170,10 @@ def test_what_spark_leaves_to_the_tasks(lake: Lake, tmp_path: Path) -> None:
         assert PARTIAL in lake.sql(f"EXPLAIN {query}").collect()[0][0], term
         assert IN_PART not in lake.cat.explain(query), term
         assert lake.rows(query) == lake.rows(query.replace("lake.d.t", "copied")), term
+    assert lake.rows("SELECT sum(2.5) FROM t WHERE i > 0") == lake.rows("SELECT sum(2.5) FROM copied WHERE i > 0")
     for items, groups in (
-        ("g, sum(w * w)", "g"), ("g, sum(d / e)", "g"), ("g, max(d * e)", "g"), ("g, sum(DISTINCT d * e)", "g"),
+        ("g, sum(w * w)", "g"), ("g, sum(2.5)", "g"), ("g, sum(d / e)", "g"), ("g, max(d * e)", "g"),
+        ("g, sum(DISTINCT d * e)", "g"),
         ("g, sum(x)", "g"), ("x, count(*)", "x"), ("c, count(*)", "c"), ("g, min(f)", "g"), ("g, avg(d)", "g"),
         ("g, avg(x)", "g"),
         ("id, sum(l)", "id"), ("g, count(DISTINCT i)", "g"), ("g, sum(i + 1)", "g"), ("g, max(v)", "g"),
