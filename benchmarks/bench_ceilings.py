@@ -1,7 +1,7 @@
 """Tables at the ends of what one may have: time and peak memory of each operation, in a process of its own.
 
-Rows of 100 MB, 10,000 columns, a million partitions, 10,000 manifests and 50,000 snapshots. Those of metadata name
-files that do not exist: nothing here opens one.
+Rows of 100 MB, a bucket of 100 million rows, 10,000 columns, a million partitions, 100,000 manifests and 50,000
+snapshots. Those of metadata name files that do not exist: nothing here opens one.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from paimon_spark.tables.open import open_table
 
 MIB = 2**20
 ROW_BYTES = 100 * MIB
+RUNS = 5
+_SMALL_ROWS = pa.schema([pa.field("k", pa.int64(), False), pa.field("v", pa.int64())])
 
 
 def drained(batches: Iterator[pa.RecordBatch]) -> int:
@@ -46,6 +48,9 @@ OPERATIONS: dict[str, Callable[[str], object]] = {
     "read in batches": lambda path: drained(open_table(path).scan().to_batches()),
     "compaction": lambda path: open_table(path).compact(full=True),
     "check": check,
+    "upsert of 200,000 rows": lambda path: open_table(path).append(upserts(200_000)),
+    "row by its key": lambda path: open_table(path).scan(where="k = 4711").to_arrow().num_rows,
+    "count": lambda path: open_table(path).scan().count(),
     "append of 100 rows": lambda path: open_table(path).append(wide_rows(open_table(path), 100)),
     "read of two columns": lambda path: drained(open_table(path).scan(columns=["c0", "c9"]).to_batches()),
     "plan of all": lambda path: open_table(path).scan().plan(),
@@ -84,6 +89,32 @@ def table_of_large_rows(root: Path, rows: int) -> str:
     return path
 
 
+def run_of_rows(first: int, count: int) -> Iterator[pa.RecordBatch]:
+    """A sorted run: every third key, beginning with the first."""
+    for start in range(0, count, MIB):
+        keys = np.arange(start, min(start + MIB, count)) * 3 + first
+        yield pa.record_batch({"k": keys, "v": keys * 7}, _SMALL_ROWS)
+
+
+def upserts(count: int) -> pa.Table:
+    keys = np.random.default_rng(3).choice(count * 100, count, replace=False)
+    return pa.table({"k": keys, "v": -keys}, _SMALL_ROWS)
+
+
+def table_of_one_bucket(root: Path, rows: int) -> str:
+    """Five sorted runs over the same range of keys; two of them have the keys of two others."""
+    path = root / f"bucket-{rows}"
+    done = path.with_suffix(".done")
+    if not done.exists():
+        shutil.rmtree(path, ignore_errors=True)
+        create_table(str(path), new_schema(_SMALL_ROWS, ("k",), (), {"bucket": "1", "write-only": "true"}))
+        for run in range(RUNS):
+            batches = run_of_rows(run % 3, rows // RUNS)
+            open_table(str(path)).append(pa.RecordBatchReader.from_batches(_SMALL_ROWS, batches))
+        done.touch()
+    return str(path)
+
+
 def wide_rows(table: Table, rows: int) -> pa.Table:
     return pa.table({field.name: pa.array(range(rows), pa.int64()) for field in table.schema.fields})
 
@@ -113,10 +144,10 @@ def table_of_partitions(root: Path, partitions: int) -> str:
 
 
 def table_of_manifests(root: Path, manifests: int) -> str:
-    """Ten files in each manifest."""
-    options = {"manifest.target-file-size": "1 kb"}
+    """One file in each manifest."""
+    options = {"manifest.target-file-size": "1 b"}
     path = root / f"manifests-{manifests}"
-    return _table_of_messages(path, options, (bench_plan.message(part, 10) for part in range(manifests)))
+    return _table_of_messages(path, options, (bench_plan.message(part, 1) for part in range(manifests)))
 
 
 def _table_of_messages(path: Path, options: dict[str, str], messages: Iterator[CommitMessage]) -> str:
@@ -154,6 +185,19 @@ CEILINGS: tuple[tuple[str, Callable[[Path, int], str], int, dict[str, tuple[floa
         {"append of a row": (10, 1500), "read in batches": (20, 4500), "check": (30, 4500), "compaction": (60, 4500)},
     ),
     (
+        "rows in a bucket",
+        table_of_one_bucket,
+        100_000_000,
+        {
+            "count": (60, 1000),
+            "read in batches": (120, 1500),
+            "row by its key": (5, 500),
+            "upsert of 200,000 rows": (10, 500),
+            "check": (300, 1500),
+            "compaction": (300, 1500),
+        },
+    ),
+    (
         "columns",
         wide_table,
         10_000,
@@ -178,7 +222,7 @@ CEILINGS: tuple[tuple[str, Callable[[Path, int], str], int, dict[str, tuple[floa
     (
         "manifests",
         table_of_manifests,
-        10_000,
+        100_000,
         {"plan of all": (30, 1500), "plan of one partition": (10, 500), "commit": (30, 1000)},
     ),
     (
