@@ -258,7 +258,7 @@ class DirectoryIO(FileIO, Protocol):
             parents: True creates missing parent directories too.
 
         Returns:
-            True: it did not exist before. Of several calls at once just one gets True, except on HDFS.
+            True: it did not exist before. Of several calls at once just one gets True.
 
         Raises:
             FileNotFoundError: the parent does not exist, and parents is False.

@@ -239,13 +239,21 @@ class HadoopFileIO:
 
     @names_faults("making the directory")
     def make_directory(self, path: str, parents: bool = True) -> bool:
-        client, plain = self._locate(path)
+        """By the rename of a directory of its own: HDFS makes one that exists without a word."""
+        path = path.rstrip("/")
+        parent = path.rpartition("/")[0]
         if self.exists(path):
             return False
-        if not parents and not self.exists(path.rstrip("/").rpartition("/")[0]):
+        if not parents and not self.exists(parent):
             raise FileNotFoundError(f"there is no directory for {path}")
+        name = f".{uuid.uuid4()}.tmp"
+        client, plain = self._locate(f"{parent}/{name}")
         client.files.create_dir(plain, recursive=True)
-        return True
+        if self.move_directory(f"{parent}/{name}", path) and not self.exists(f"{path}/{name}"):
+            return True
+        for place in (parent, path):  # another was faster; the rename of libhdfs goes into its directory then
+            self.delete_directory(f"{place}/{name}")
+        return False
 
     @names_faults("moving")
     def move_directory(self, path: str, target: str) -> bool:

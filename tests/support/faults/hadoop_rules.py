@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from threading import Lock
 
 from pyarrow import fs
+
+_NAME_NODE = Lock()
+"""A name node does one operation at a time."""
 
 
 class RefusingRename:
@@ -26,11 +30,12 @@ class RefusingRename:
 
     def _rename_directory(self, source: str, target: str) -> bool:
         """HDFS puts a directory into a target that exists."""
-        into = os.path.join(target, os.path.basename(source)) if os.path.isdir(target) else target
-        if os.path.exists(into) or not os.path.isdir(os.path.dirname(into)):
-            return False
-        os.rename(source, into)
-        return True
+        with _NAME_NODE:
+            into = os.path.join(target, os.path.basename(source)) if os.path.isdir(target) else target
+            if os.path.exists(into) or not os.path.isdir(os.path.dirname(into)):
+                return False
+            os.rename(source, into)
+            return True
 
 
 def hadoop_rules(root: str, address: str, rules: type[RefusingRename] = RefusingRename) -> RefusingRename:
