@@ -103,14 +103,22 @@ def upserts(count: int) -> pa.Table:
 
 def table_of_one_bucket(root: Path, rows: int) -> str:
     """Five sorted runs over the same range of keys; two of them have the keys of two others."""
-    path = root / f"bucket-{rows}"
-    done = path.with_suffix(".done")
-    if not done.exists():
-        shutil.rmtree(path, ignore_errors=True)
+
+    def make(path: Path) -> None:
         create_table(str(path), new_schema(_SMALL_ROWS, ("k",), (), {"bucket": "1", "write-only": "true"}))
         for run in range(RUNS):
             batches = run_of_rows(run % 3, rows // RUNS)
             open_table(str(path)).append(pa.RecordBatchReader.from_batches(_SMALL_ROWS, batches))
+
+    return _made_once(root / f"bucket-{rows}", make)
+
+
+def _made_once(path: Path, make: Callable[[Path], None]) -> str:
+    """The path of a table; what a run that was ended has left of one is made anew."""
+    done = path.with_suffix(".done")
+    if not done.exists():
+        shutil.rmtree(path, ignore_errors=True)
+        make(path)
         done.touch()
     return str(path)
 
@@ -151,14 +159,12 @@ def table_of_manifests(root: Path, manifests: int) -> str:
 
 
 def _table_of_messages(path: Path, options: dict[str, str], messages: Iterator[CommitMessage]) -> str:
-    done = path.with_suffix(".done")
-    if not done.exists():
-        shutil.rmtree(path, ignore_errors=True)
+    def make(path: Path) -> None:
         schema = bench_plan.data.batch("int64 dense", np.arange(1), 0).schema
         create_table(str(path), new_schema(schema, (), ("s2",), {"bucket": "-1", **options}))
         TableCommit(open_table(str(path)), "bench").append(list(messages))
-        done.touch()
-    return str(path)
+
+    return _made_once(path, make)
 
 
 def table_of_snapshots(root: Path, snapshots: int) -> str:

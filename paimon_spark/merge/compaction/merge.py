@@ -32,7 +32,7 @@ from paimon_spark.merge.engines.groups import small_windows
 from paimon_spark.merge.engines.lookup import key_levels, lowest_level, row_where, rows_that_count
 from paimon_spark.merge.keys.key_words import key_columns
 from paimon_spark.merge.keys.row_order import ignored_rows
-from paimon_spark.merge.keys.rows import COPY_BYTES
+from paimon_spark.merge.keys.rows import COPY_BYTES, one_batch
 from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window, merge_spec
 from paimon_spark.merge.keys.winners import Mask, Rows
 from paimon_spark.merge.runs.sort_merge import windows
@@ -356,7 +356,7 @@ def _joined(parts: Sequence[CompactBatch]) -> CompactBatch:
 
 
 def _concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
-    return pa.concat_batches(batches) if len(batches) > 1 else next(iter(batches), None)
+    return one_batch(batches) if batches else None
 
 
 def _length(rows: pa.RecordBatch | None) -> int:

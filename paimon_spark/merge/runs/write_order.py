@@ -19,7 +19,7 @@ from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.engines.groups import order_within_keys
 from paimon_spark.merge.keys.key_words import Words, key_columns, key_words, pack_fields
 from paimon_spark.merge.keys.row_order import ignored_rows, order_criteria, sequence_order
-from paimon_spark.merge.keys.rows import Gather, take_rows
+from paimon_spark.merge.keys.rows import Gather, one_batch, take_rows
 from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window
 from paimon_spark.merge.keys.winners import Groups, Rows, group_rows, group_unsorted_rows, pick_last, spare_width
 from paimon_spark.merge.runs.sort_merge import merge_runs
@@ -122,8 +122,7 @@ def _every_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: 
 def _one_batch(rows: pa.RecordBatch | pa.Table) -> pa.RecordBatch:
     if isinstance(rows, pa.RecordBatch):
         return rows
-    batches = rows.to_batches()
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+    return one_batch(rows.to_batches())
 
 
 def _kept_places(spec: MergeSpec, kinds: Kinds | None, selection: Rows | None, count: int) -> Rows:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arrow.raw_values import scalar_of
 from paimon_spark.format.types import DataField, Root
 
 MOST_DIGITS = 38
@@ -29,9 +29,9 @@ SIGNS = frozenset(_FUNCTIONS)
 
 @dataclass(frozen=True)
 class Constant:
-    """A literal of a query, and its type in Spark."""
+    """A literal of a query, as its value without the point, and its type in Spark."""
 
-    value: Decimal
+    units: int
     precision: int
     scale: int
 
@@ -70,13 +70,15 @@ class DecimalTerm:
         if isinstance(self.operation, DataField):
             return batch.column(self.operation.name)
         if isinstance(self.operation, Constant):
-            return pa.scalar(self.operation.value, self.narrow)
+            return scalar_of(self.operation.units, self.narrow)
         left, right = (part.values(batch) for part in self.parts)
-        if _digits(self.operation, left.type, right.type) > MOST_DIGITS:
+        if _type_of(self.operation, left.type, right.type)[0] > MOST_DIGITS:
             left, right = (value.cast(part.narrow) for value, part in zip((left, right), self.parts, strict=True))
         return _FUNCTIONS[self.operation](left, right)
 
 
+_Sized: TypeAlias = DecimalTerm | pa.Decimal128Type
+"""What has a precision and a scale."""
 Tree: TypeAlias = "DataField | Constant | tuple[str, Tree, Tree]"
 """What a query computes: a column, a literal, or a sign between two of them."""
 Largest: TypeAlias = Callable[[DataField], int | None]
@@ -86,7 +88,7 @@ Largest: TypeAlias = Callable[[DataField], int | None]
 def decimal_term(tree: Tree, largest: Largest) -> DecimalTerm | None:
     """The term of a tree; None: a value may need more digits than there are, or a column has another type."""
     if isinstance(tree, Constant):
-        return DecimalTerm(tree, (), tree.precision, tree.scale, abs(_unscaled(tree.value, tree.scale)))
+        return DecimalTerm(tree, (), tree.precision, tree.scale, abs(tree.units))
     if isinstance(tree, DataField):
         if tree.type.root is not Root.DECIMAL:
             return None
@@ -95,10 +97,9 @@ def decimal_term(tree: Tree, largest: Largest) -> DecimalTerm | None:
         return DecimalTerm(tree, (), precision, scale, most if known is None else min(most, known))
     sign, *trees = tree
     left, right = (decimal_term(each, largest) for each in trees)
-    if left is None or right is None or _digits(sign, left.narrow, right.narrow) > MOST_DIGITS:
+    if left is None or right is None or _type_of(sign, left.narrow, right.narrow)[0] > MOST_DIGITS:
         return None
-    kind = (left.precision, left.scale), (right.precision, right.scale)
-    precision, scale = _product(*kind) if sign == "*" else _sum(*kind)
+    precision, scale = _type_of(sign, left, right)
     if precision > MOST_DIGITS and scale > _KEPT_SCALE:
         return None
     if sign == "*":
@@ -108,24 +109,9 @@ def decimal_term(tree: Tree, largest: Largest) -> DecimalTerm | None:
     return DecimalTerm(sign, (left, right), min(precision, MOST_DIGITS), scale, most)
 
 
-def _digits(sign: str, left: pa.DataType, right: pa.DataType) -> int:
-    """The digits of the Arrow type of a result."""
-    kinds = (left.precision, left.scale), (right.precision, right.scale)
-    precision, _ = _product(*kinds) if sign == "*" else _sum(*kinds)
-    return precision
-
-
-def _product(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-    return left[0] + right[0] + 1, left[1] + right[1]
-
-
-def _sum(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-    scale = max(left[1], right[1])
-    return max(left[0] - left[1], right[0] - right[1]) + scale + 1, scale
-
-
-def _unscaled(value: Decimal, scale: int) -> int:
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)
-    number = int("".join(map(str, digits))) * int(10 ** (scale + exponent))
-    return -number if sign else number
+def _type_of(sign: str, left: _Sized, right: _Sized) -> tuple[int, int]:
+    """Precision and scale of a result, with no bound on them: Spark's, and Arrow's alike."""
+    if sign == "*":
+        return left.precision + right.precision + 1, left.scale + right.scale
+    scale = max(left.scale, right.scale)
+    return max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale

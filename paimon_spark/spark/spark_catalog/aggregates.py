@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -85,6 +86,7 @@ def pushed_partials(scan: Scan, aggregation: Java, plan: Callable[[], Plan]) -> 
     table = scan.table
     groups = [_column(table, expression) for expression in aggregation.groupByExpressions()]
 
+    @cache
     def largest(field: DataField) -> int | None:
         return largest_value(scan, plan().snapshot, field)
 
@@ -102,8 +104,10 @@ def _function(table: Table, function: Java, largest: Largest) -> tuple[str, Data
     if kind not in _FUNCTIONS or (kind in ("Count", "Sum") and function.isDistinct()):
         return None
     tree = _tree(table, function.column())
-    if tree is None or isinstance(tree, DataField):
-        return None if tree is None else (_FUNCTIONS[kind], tree)
+    if isinstance(tree, DataField):
+        return _FUNCTIONS[kind], tree
+    if tree is None or kind != "Sum":  # Spark finishes no other function of a term
+        return None
     term = decimal_term(tree, lambda field: None) or decimal_term(tree, largest)
     return None if term is None or not term.columns else (_FUNCTIONS[kind], term)
 
@@ -115,7 +119,8 @@ def _tree(table: Table, expression: Java) -> Tree | None:
             kind, value = expression.dataType(), expression.value()
             if value is None or kind.getClass().getSimpleName() != "DecimalType":
                 return None
-            return Constant(Decimal(value.toString()), kind.precision(), kind.scale())
+            units = int(Fraction(value.toString()) * Fraction(10) ** kind.scale())
+            return Constant(units, kind.precision(), kind.scale())
         case "GeneralScalarExpression":
             parts = [_tree(table, part) for part in expression.children()]
             if expression.name() not in SIGNS or len(parts) != 2 or parts[0] is None or parts[1] is None:

@@ -16,6 +16,7 @@ from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds, is_retract
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.merge.clustering.sort_keys import sort_keys, sorted_rows
+from paimon_spark.merge.keys.rows import one_batch
 from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -56,7 +57,7 @@ class _Buffer:
             kinds = np.concatenate([np.zeros(b.num_rows, np.int8) if k is None else k for b, k in parts])
         buckets = np.concatenate(self.buckets) if self.buckets else None
         batches, self.batches, self.kinds, self.buckets, self.bytes = self.batches, [], [], [], 0
-        return batches[0] if len(batches) == 1 else pa.concat_batches(batches), kinds, buckets
+        return one_batch(batches), kinds, buckets
 
 
 class TableWrite:
