@@ -20,9 +20,9 @@ from pathlib import Path
 from growth_session import JAVA, answer
 from measure import Results
 
-LIMIT, WAITED = 120, 300
+LIMIT, WAITED = 600, 900
 """Processor seconds, and seconds, for one process: a measurement, or the making of a table."""
-MINUTES = 25
+MINUTES = 60
 BEND = 1.2
 """A curve whose last step is steeper than that on log-log paper bends upward."""
 OURS, THEIRS = "ours", "java"
@@ -64,7 +64,7 @@ AXES: Mapping[str, Axis] = {
     "buckets": Axis((1, 10, 100, 1000, 10_000), ("plan", "row by its key", "all rows", "commit of a row"), "id=12345"),
     "columns": Axis((10, 100, 1000, 10_000), ("plan", "row by its key", "all rows", "commit of a row"), "id=123"),
     "rows": Axis(
-        (1_000_000, 3_000_000, 10_000_000, 30_000_000),
+        (1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000, 200_000_000),
         ("row by its key", "all rows", "commit of a row", "compact"),
         "id=123456",
     ),

@@ -74,7 +74,7 @@ def run(results: Results, root: Path, scale: float) -> None:
     ]
     plain, ordered = (min(times) for times in zip(*rounds, strict=True))
     note = f"{ordered:.1f} s, compaction {plain:.1f} s, {rows * FILES / 1e6:g} million rows in {FILES} files"
-    results.higher("z-order: throughput / unordered compaction", plain / ordered, "x", 0.7, note)
+    results.higher("z-order: throughput / unordered compaction", plain / ordered, "x", 0.85, note)
     size = max(int(60 * rows), 2**16)
     _, done = timed(Compact(order_strategy="zorder", order_by="x,y"), {"target-file-size": f"{size} b"})
     lookup(results, open_table(str(source)), open_table(str(copy)), done)
