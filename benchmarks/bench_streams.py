@@ -132,8 +132,10 @@ def run(results: Results, root: Path, scale: float) -> None:
         note = f"{over:.0f} ms over Spark {floor:.0f} ms, JVM {theirs_over:.0f} over {theirs['floor']['millis']:.0f} ms"
         results.lower(f"micro-batch, {what}: time over Spark / JVM", over / theirs_over, "x", 1, note)
     note = f"{ours['idle']['cpu'] * 1000:.0f} ms a second, JVM {theirs['idle']['cpu'] * 1000:.0f} ms"
-    results.lower("a stream that waits: processor a second", ours["idle"]["cpu"] * 1000, "ms", 10, note)
     results.lower("a stream that waits: processor / JVM", ours["idle"]["cpu"] / theirs["idle"]["cpu"], "x", 1, note)
+    what = "a stream that waits and looks each second: processor a second"
+    note = f"JVM {theirs['idle']['each second'] * 1000:.0f} ms"
+    results.lower(what, ours["idle"]["each second"] * 1000, "ms", 10, note)
     note = f"{behind['stream']:.2f} s, JVM {theirs['behind']['stream']:.2f} s"
     results.lower("rows behind: time / JVM", behind["stream"] / theirs["behind"]["stream"], "x", 0.8, note)
 

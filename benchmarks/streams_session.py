@@ -120,10 +120,10 @@ def rows_behind(spark: SparkSession, path: str, checkpoint: Path) -> dict[str, f
     return seconds
 
 
-def idle(spark: SparkSession, path: str, checkpoint: Path) -> float:
+def idle(spark: SparkSession, path: str, checkpoint: Path, **trigger: str) -> float:
     """Seconds of processor that a stream takes for a second in which nothing comes."""
     stream = spark.readStream.format("paimon").option("scan.mode", "latest").load(path).writeStream.format("noop")
-    query = stream.option("checkpointLocation", str(checkpoint)).start()
+    query = stream.option("checkpointLocation", str(checkpoint)).trigger(**trigger).start()
     query.awaitTermination(IDLE / 2)
     before = usage()
     query.awaitTermination(IDLE)
@@ -141,7 +141,10 @@ def main(kind: str, folder: str, batches: str, jar: str | None = None) -> None:
         found = micro_batches(events(spark), "paimon", str(root / table), root / f"ck-{table}", count)
         print(json.dumps({"what": what, **found}), flush=True)
     print(json.dumps({"what": "behind", **rows_behind(spark, str(root / "behind"), root / "ck-behind")}), flush=True)
-    print(json.dumps({"what": "idle", "cpu": idle(spark, str(root / "behind"), root / "ck-idle")}), flush=True)
+    behind = str(root / "behind")
+    each_second = idle(spark, behind, root / "ck-second", processingTime="1 second")
+    always = idle(spark, behind, root / "ck-idle", processingTime="0 seconds")
+    print(json.dumps({"what": "idle", "cpu": always, "each second": each_second}), flush=True)
     spark.stop()
 
 
