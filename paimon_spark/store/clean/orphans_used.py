@@ -30,7 +30,7 @@ from paimon_spark.format.paths import (
     schema_directory,
 )
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.expire.reading import find_index_manifests, find_manifest_lists
+from paimon_spark.store.expire.reading import find_index_manifests, find_manifest_lists, pieces
 from paimon_spark.store.holds.marks import expiring_below
 from paimon_spark.store.metadata.schemas import SchemaStore, branch_holds_files
 from paimon_spark.store.metadata.snapshots import SnapshotStore
@@ -40,7 +40,7 @@ from paimon_spark.store.storage.files import find_bytes, list_branches, list_ids
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.storage.retrying import RetryRules, retry
 
-_CHUNK = 64  # manifests decoded at a time
+_CHUNK = 64  # manifest lists read at a time
 _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds; for another job to finish a deletion or creation
 _ROUNDS = 20
 _WIDEST_GAP = 1000  # ids that a listing may have missed between two others
@@ -242,6 +242,7 @@ class _Reader:
         self._table, self._wanted, self._progress = table, wanted, progress
         self._lists: dict[str, tuple[str, ...]] = {}  # names of their manifests, until all are read
         self._manifests: set[str] = set()
+        self._sizes: dict[str, int] = {}  # of manifests, until they are read
         self._indexes: set[str] = set()
 
     def read(self, holders: Sequence[_Holder]) -> dict[str, str]:
@@ -280,6 +281,7 @@ class _Reader:
         for start in range(0, len(wanted), _CHUNK):
             for name, metas in find_manifest_lists(self._table, wanted[start : start + _CHUNK]).items():
                 self._lists[name] = tuple(sys.intern(meta.file_name) for meta in metas)
+                self._sizes.update(zip(self._lists[name], (meta.file_size for meta in metas), strict=True))
                 self._add(self._lists[name])
 
     def _read_indexes(self, names: Iterable[str]) -> None:
@@ -291,9 +293,11 @@ class _Reader:
 
     def _read_manifests(self, names: Iterable[str]) -> None:
         wanted = [name for name in dict.fromkeys(names) if name not in self._manifests]
-        for start in range(0, len(wanted), _CHUNK):
-            self._progress("manifests", start, len(wanted))
-            paths = [(name, manifest_path(self._table.location, name)) for name in wanted[start : start + _CHUNK]]
+        done = 0
+        for piece in pieces(wanted, self._sizes.__getitem__):
+            self._progress("manifests", done, len(wanted))
+            done += len(piece)
+            paths = [(name, manifest_path(self._table.location, name)) for name in piece]
             found = map_parallel(lambda place: find_bytes(self._table.file_io, place[1]), paths)
             present = [(name, path, data) for (name, path), data in zip(paths, found, strict=True) if data is not None]
             if present:

@@ -13,6 +13,7 @@ from paimon_spark.format.manifest import IndexManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import decode_manifest_list
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import manifest_directory, manifest_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
@@ -20,7 +21,8 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import find_bytes
 from paimon_spark.store.storage.parallel import map_parallel
 
-_CHUNK = 64  # manifests decoded at a time
+_MANIFESTS = 64  # decoded at a time, at most
+_MANIFEST_BYTES = 4 * MB  # decoded at a time, at most; they take 25 times as much memory then
 
 T = TypeVar("T")
 
@@ -87,9 +89,29 @@ def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[M
         CorruptFile: a manifest is damaged.
     """
     distinct = list({meta.file_name: meta for meta in metas}.values())
-    for start in range(0, len(distinct), _CHUNK):
-        found = find_manifests(table, distinct[start : start + _CHUNK])
+    for piece in pieces(distinct, lambda meta: meta.file_size):
+        found = find_manifests(table, piece)
         yield decode_manifests([manifest for manifest in found if manifest is not None])
+
+
+def pieces(manifests: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """The manifests in order, in pieces of which one may be decoded at a time.
+
+    Args:
+        manifests: names or whatever stands for a manifest.
+        size_of: the recorded size of one in bytes.
+    """
+    piece: list[T] = []
+    left = _MANIFEST_BYTES
+    for manifest in manifests:
+        size = size_of(manifest)
+        if piece and (size > left or len(piece) == _MANIFESTS):
+            yield piece
+            piece, left = [], _MANIFEST_BYTES
+        piece.append(manifest)
+        left -= size
+    if piece:
+        yield piece
 
 
 def find_snapshots(store: SnapshotStore, ids: Iterable[int]) -> list[Snapshot]:
