@@ -11,20 +11,20 @@ from collections.abc import Sequence
 
 from paimon_spark.errors import CorruptFile, OptionError
 
-_NOT_IN_NAMES = "/\\\0"
+NOT_IN_NAMES = "/\\\0"
 _BUCKET = re.compile(r"(.*/)?bucket-(-?\d{1,10}|postpone)(/[01]{1,32})*", re.ASCII | re.DOTALL)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?/")
 
 
 def is_name(text: str) -> bool:
     """True if a text is one part of a path."""
-    return text not in ("", ".", "..") and not any(mark in text for mark in _NOT_IN_NAMES)
+    return text not in ("", ".", "..") and not any(mark in text for mark in NOT_IN_NAMES)
 
 
 def are_names(texts: Sequence[str]) -> bool:
     """True if is_name holds for all texts. A few passes over all of them are faster than one call for each."""
     joined = "\n".join(texts)
-    if any(mark in joined for mark in _NOT_IN_NAMES):
+    if any(mark in joined for mark in NOT_IN_NAMES):
         return False
     return min(map(len, texts), default=3) > 2 or all(map(is_name, texts))
 
@@ -100,6 +100,6 @@ def joined_name(prefix: str, name: str, what: str) -> str:
     Raises:
         OptionError: it would be more than one part of a path; the message uses what for the kind of thing named.
     """
-    if any(mark in name for mark in _NOT_IN_NAMES):
+    if any(mark in name for mark in NOT_IN_NAMES):
         raise OptionError(f"{name!r:.200} is no name of a {what}: it must not hold '/', '\\' or a zero byte")
     return prefix + name

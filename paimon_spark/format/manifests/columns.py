@@ -41,7 +41,7 @@ from paimon_spark.format.manifests.codec import (
     encode_manifest,
     entry_record,
 )
-from paimon_spark.format.names import are_names, checked_external_path, checked_name
+from paimon_spark.format.names import NOT_IN_NAMES, are_names, checked_external_path, checked_name
 
 T = TypeVar("T", bound=NamedTuple)
 
@@ -49,6 +49,8 @@ _MOST_TURNS = 2**14
 """Records of a block: lanes take a turn, and some kB, for each. Writers put some hundred into one."""
 _WORD, _MOST_COMPARED = 8, 512
 """Bytes: of a word, and of partition rows that are compared word by word."""
+_TOP_BITS, _BELOW_TOP = np.uint64(0x8080808080808080), np.uint64(0x7F7F7F7F7F7F7F7F)
+_MARKS = [np.uint64(0x0101010101010101 * ord(mark)) for mark in NOT_IN_NAMES]
 _INTEGER, _BYTES = Kind.INTEGER, Kind.BYTES
 _VERSION: Path = ("_VERSION",)
 _PARTITION: Path = ("_PARTITION",)
@@ -158,6 +160,11 @@ class ManifestColumns:
     def file_names(self) -> list[str]:
         """The names of the data files."""
         return self._texts(_FILE["file_name"][0], np.arange(len(self)))
+
+    @cached_property
+    def has_plain_names(self) -> bool:
+        """True if the names of all data files are valid, and of ASCII; False if that takes more than a short look."""
+        return _are_plain_names(self.buffer, self.columns[_NAME])
 
     def distinct_file_names(self) -> list[str]:
         """The names of the data files, each once, in any order: an older manifest and one that replaced it have many.
@@ -467,6 +474,25 @@ def _heads(buffer: bytes, column: Column) -> Ints:
         word = words[column.values + np.minimum(start, sizes - _WORD)]
         differs |= word[1:] != word[:-1]
     return np.flatnonzero(np.concatenate([[True], differs]))
+
+
+def _are_plain_names(buffer: bytes, column: Column) -> bool:
+    """True if the spans are of usual lengths, and of ASCII without the marks that no name may have (format.names)."""
+    sizes = column.ends - column.values
+    if not len(sizes) or sizes.min() < _WORD or sizes.max() > _MOST_COMPARED:
+        return False
+    words = np.ndarray((len(buffer) - _WORD + 1,), np.uint64, buffer, strides=(1,))
+    for first in range(0, len(sizes), _MOST_TURNS):  # so few that they stay in the cache of the processor
+        begins, last = column.values[first : first + _MOST_TURNS], sizes[first : first + _MOST_TURNS] - _WORD
+        good, bits = np.full(len(last), _TOP_BITS), np.zeros(len(last), np.uint64)
+        for start in range(0, int(last.max()) + _WORD, _WORD):  # the last word of each name ends where the name does
+            word = words[begins + np.minimum(start, last)]
+            bits |= word
+            for mark in _MARKS:  # the sum has the top bit of each byte of 7 bits that is not the mark
+                good &= (word ^ mark) + _BELOW_TOP
+        if (bits & _TOP_BITS).any() or not (good == _TOP_BITS).all():
+            return False
+    return True
 
 
 def _with_nulls(values: list[Any], valid: Bools) -> list[Any]:

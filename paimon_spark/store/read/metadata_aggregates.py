@@ -16,6 +16,7 @@ from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
+from paimon_spark.format.manifests.entry_files import EntryFiles
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, Root
@@ -169,7 +170,12 @@ class _Reading:
     def _add(self, split: Split) -> None:
         group = self._groups.setdefault(self._partition(split.partition), GroupTotals())
         left: list[DataFileMeta] = []
-        for file in split.raw_files:
+        raw_files = split.raw_files
+        if isinstance(raw_files, EntryFiles) and not self._columns and not split.deletions:
+            group.rows += sum(raw_files.row_counts)  # as live_rows: they have no keys, so no rows that delete
+            self._files += len(raw_files)
+            raw_files = ()
+        for file in raw_files:
             reason = self._add_file(group, file, split.deletions.get(file.file_name))
             if reason is None:
                 self._files += 1

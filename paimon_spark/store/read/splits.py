@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain
 from typing import TypeAlias, TypeVar
 
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
+from paimon_spark.format.manifests.entry_files import EntryFiles
 from paimon_spark.format.options.option import MB
 from paimon_spark.merge.keys.row_ids import column_files, is_blob_file
 from paimon_spark.merge.keys.sections import Section, SortedRun
@@ -49,9 +52,14 @@ class _Files(ABC):
         return sum(count for _, count in self.row_counts)
 
     @property
+    def sizes(self) -> Iterator[int]:
+        """The bytes of each file."""
+        return (file.file_size for file in self.files)
+
+    @property
     def size(self) -> int:
         """Bytes of the files."""
-        return sum(file.file_size for file in self.files)
+        return sum(self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,7 @@ class Split(_Files):
     partition: bytes
     bucket: int
     bucket_path: str
-    raw_files: tuple[DataFileMeta, ...]
+    raw_files: Sequence[DataFileMeta]
     sections: tuple[Section, ...] = ()
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     snapshot_id: int | None = None
@@ -100,15 +108,33 @@ class Split(_Files):
     @property
     def files(self) -> Iterator[DataFileMeta]:
         """All data files of the split."""
-        yield from self.raw_files
-        for section in self.sections:
-            for run in section:
-                yield from run.files
+        return chain(self.raw_files, self._merged_files)
+
+    @property
+    def _merged_files(self) -> Iterator[DataFileMeta]:
+        return (file for section in self.sections for run in section for file in run.files)
+
+    @property
+    def file_count(self) -> int:
+        return len(self.raw_files) + sum(1 for _ in self._merged_files)
+
+    @property
+    def sizes(self) -> Iterator[int]:
+        """The bytes of each file."""
+        return chain(file_sizes(self.raw_files), (file.file_size for file in self._merged_files))
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the files: an upper bound of the rows that a read returns."""
+        return sum(row_counts(self.raw_files)) + sum(count for _, count in self._merged_row_counts)
 
     @property
     def row_counts(self) -> Iterator[tuple[DataFileMeta, int]]:
         """Each file, with the number of rows that it adds to those of the others: none if it has columns of theirs."""
-        yield from ((file, file.row_count) for file in self.raw_files)
+        return chain(((file, file.row_count) for file in self.raw_files), self._merged_row_counts)
+
+    @property
+    def _merged_row_counts(self) -> Iterator[tuple[DataFileMeta, int]]:
         for section in self.sections:
             files = [file for run in section for file in run.files]
             if any(file.first_row_id is None for file in files):
@@ -122,7 +148,19 @@ class Split(_Files):
         sections = tuple(
             tuple(SortedRun(tuple(map(_without_statistics, run.files))) for run in section) for section in self.sections
         )
+        if isinstance(self.raw_files, EntryFiles):  # they have none
+            return replace(self, sections=sections)
         return replace(self, raw_files=tuple(map(_without_statistics, self.raw_files)), sections=sections)
+
+
+def file_sizes(files: Sequence[DataFileMeta]) -> list[int]:
+    """The bytes of each file, without making objects of those that are not made yet."""
+    return files.sizes if isinstance(files, EntryFiles) else [file.file_size for file in files]
+
+
+def row_counts(files: Sequence[DataFileMeta]) -> list[int]:
+    """The rows of each file, as of file_sizes."""
+    return files.row_counts if isinstance(files, EntryFiles) else [file.row_count for file in files]
 
 
 def selection_name(section: Section) -> str:
@@ -193,24 +231,25 @@ Unit = TypeVar("Unit", bound=ReadUnit)
 def pack_ordered(weights: Sequence[int], target: int) -> list[tuple[int, int]]:
     """Packs neighbouring items into bins of at most the target weight, or one item (Java: BinPacking.packForOrdered).
 
+    Args:
+        weights: of the items; none is negative.
+        target: the most that a bin of several items weighs.
+
     Returns:
         For each bin the index of its first item, and the index after its last.
     """
     bins: list[tuple[int, int]] = []
-    start, room = 0, target
-    for number, weight in enumerate(weights):
-        if weight > room and number > start:
-            bins.append((start, number))
-            start, room = number, target
-        room -= weight
-    if weights:
-        bins.append((start, len(weights)))
+    ends, start, before = list(accumulate(weights)), 0, 0
+    while start < len(ends):
+        end = max(bisect_right(ends, before + target, start), start + 1)
+        bins.append((start, end))
+        start, before = end, ends[end - 1]
     return bins
 
 
 def pack_parts(
     files: Sequence[DataFileMeta], sections: Sequence[Section], target: int, open_cost: int, counts_blobs: bool = True
-) -> Iterator[tuple[tuple[DataFileMeta, ...], tuple[Section, ...]]]:
+) -> Iterator[tuple[Sequence[DataFileMeta], tuple[Section, ...]]]:
     """The files and sections of one bucket in groups, one for each split; the order is kept, files are first.
 
     Args:
@@ -220,9 +259,7 @@ def pack_parts(
         open_cost: the least bytes that a file or section counts as.
         counts_blobs: False: a file of a BLOB column counts as open_cost (Java: DataEvolutionSplitGenerator).
     """
-    weights = [
-        file.file_size if file.file_size > open_cost else open_cost for file in files
-    ]  # max() takes twice as long
+    weights = [size if size > open_cost else open_cost for size in file_sizes(files)]  # max() takes twice as long
     for section in sections:
         sizes = (
             file.file_size if counts_blobs or not is_blob_file(file) else open_cost
@@ -230,9 +267,9 @@ def pack_parts(
             for file in run.files
         )
         weights.append(max(sum(sizes), open_cost))
-    count = len(files)
+    given, count = files if isinstance(files, EntryFiles) else tuple(files), len(files)
     for start, end in pack_ordered(weights, target):
-        yield tuple(files[start:end]), tuple(sections[max(start - count, 0) : max(end - count, 0)])
+        yield given[start:end], tuple(sections[max(start - count, 0) : max(end - count, 0)])
 
 
 def divided(units: Sequence[ReadUnit], count: int) -> list[ReadUnit]:
@@ -249,7 +286,7 @@ def _pieces(split: Split, most: int) -> Iterator[Split]:
     if len(split.raw_files) + bool(split.sections) <= 1 or split.size <= most:
         yield split
         return
-    for start, end in pack_ordered([file.file_size for file in split.raw_files], most):
+    for start, end in pack_ordered(file_sizes(split.raw_files), most):
         yield replace(split, raw_files=split.raw_files[start:end], sections=())
     if split.sections:
         yield replace(split, raw_files=())
@@ -270,7 +307,7 @@ def group_splits(splits: Sequence[Unit], target: int, open_cost: int, parallelis
 
 def weight_of(split: ReadUnit, open_cost: int) -> int:
     """The bytes of the files of a split, each counted as open_cost at least."""
-    return sum(max(file.file_size, open_cost) for file in split.files)
+    return sum(max(size, open_cost) for size in split.sizes)
 
 
 def fair_bins(weights: Sequence[int], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[int, int]]:

@@ -11,7 +11,6 @@ The files of a read-optimized read: those of the highest level, without a merge 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +25,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.manifests.entry_files import LEAST_FILES, find_entry_files
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
@@ -291,6 +291,36 @@ def _sorted_otherwise(settings: TableSettings, files: Sequence[DataFileMeta], ke
     return compacted_parts(files, keep)
 
 
+def _files_and_parts(
+    table: Table, spec: ReadSpec, keep: FileFilter, columns: ManifestColumns, groups: Sequence[Indices]
+) -> tuple[Sequence[DataFileMeta], Callable[[Sequence[DataFileMeta]], Parts]]:
+    """The files of all groups, one group after the other, and the function of _parts_of.
+
+    All at once: making objects costs little more for many buckets than for one. None are made of the many files of a
+    plan that only divides them into splits.
+    """
+    needs_statistics = keep.needs_statistics or spec.with_statistics or spec.first is not None
+    has_keys = bool(table.schema.primary_keys)
+    chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
+    needs_objects = needs_statistics or has_keys or spec.created_since is not None
+    if len(chosen) >= LEAST_FILES and not needs_objects and not table.settings.data_evolution_enabled:
+        late = find_entry_files(columns, _oldest_first(columns, groups, chosen))
+        if late is not None:
+            return late, lambda files: (files, ())  # as append_parts: all of them, in this order
+    return columns.data_files(chosen, needs_statistics, has_keys), _parts_of(table, spec, keep)
+
+
+def _oldest_first(columns: ManifestColumns, groups: Sequence[Indices], chosen: Indices) -> Indices:
+    """The chosen entries, which are those of all groups, in the order of append_parts within each group."""
+    sequences = columns.needed_integers("min_sequence_number")[chosen]
+    sizes = np.fromiter(map(len, groups), np.int64, len(groups))
+    is_ordered = sequences[1:] >= sequences[:-1]
+    is_ordered[np.cumsum(sizes)[:-1] - 1] = True  # between two groups
+    if is_ordered.all():
+        return chosen
+    return chosen[np.lexsort((sequences, np.repeat(np.arange(len(groups)), sizes)))]
+
+
 def _splits(
     table: Table,
     spec: ReadSpec,
@@ -307,16 +337,14 @@ def _splits(
     if counts_blobs is None:
         counts_blobs = not table.settings.blob_as_descriptor
     types = table.schema.partition_types
-    parts_of = _parts_of(table, spec, keep)
+    files_of_all, parts_of = _files_and_parts(table, spec, keep, columns, groups)
     since = None if spec.created_since is None else local_wall_millis(spec.created_since)
     directories: dict[bytes, str] = {}
     buckets: list[_BucketParts] = []
-    chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
-    needs_statistics = keep.needs_statistics or spec.with_statistics or spec.first is not None
-    # All at once: making objects costs little more for many buckets than for one.
-    files_of_all = iter(columns.data_files(chosen, needs_statistics, bool(table.schema.primary_keys)))
+    end = 0
     for group in groups:
-        files = list(itertools.islice(files_of_all, len(group)))
+        start, end = end, end + len(group)
+        files = files_of_all[start:end]
         if since is not None:
             files = [file for file in files if (file.creation_time or 0) >= since]
         postponed = columns.bucket[group[0]] == POSTPONE_BUCKET
