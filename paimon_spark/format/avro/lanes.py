@@ -9,10 +9,11 @@ exist, and that each block ends where its last record ends.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from io import SEEK_END, BytesIO
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 MAX_ITEM_TURNS = 2**18
 """Items one after the other, each of which takes 20 microseconds; a block of 64 kB, as writers make them, has fewer."""
+_MOST_TOGETHER = 2**14
+"""Blocks that are decoded together: of more, what a step looks at does not fit into the cache of a processor."""
 _ITEM_WORDS = 128  # of null counts looked at in one go
 _PADDING = bytes(8 * _ITEM_WORDS + 8)  # words are read past the last block
 _ZIGZAG = np.array([(b >> 1) ^ -(b & 1) for b in range(128)], np.int64)
@@ -75,18 +78,101 @@ class Decoded:
     columns: Mapping[Path, Column]
 
 
-def decode_lanes(files: Sequence[Container], wanted: Mapping[Path, Kind]) -> Decoded:
+def decode_lanes(
+    files: Iterable[Container], wanted: Mapping[Path, Kind], most_together: int = _MOST_TOGETHER
+) -> Decoded:
     """The wanted columns of all records of the files, one after the other.
 
     Args:
-        files: containers; their schemas may differ.
+        files: containers; their schemas may differ. Each is taken when those before it are decoded, so that the blocks
+            of a generator's files are not in memory together.
         wanted: paths of record fields from the top, each with the kind expected there. A path that a schema lacks is
             null.
+        most_together: the most blocks that are decoded together.
 
     Raises:
         UncoveredSchema: a schema has constructs, or kinds at the wanted paths, that are not covered.
         LaneError: the bytes of a block do not follow their schema.
     """
+    parts, count, turns, buffer = list[_Part](), 0, _ItemTurns(), BytesIO()
+    for some in _in_parts(files, most_together):
+        try:
+            decoded = _decode_together(some, wanted, turns)
+        except LaneError as error:
+            raise LaneError(str(error), count + error.record) from None
+        parts.append(_Part(decoded.count, dict(decoded.columns), buffer.tell()))
+        count += decoded.count
+        if len(parts) == 1:
+            buffer = BytesIO(decoded.buffer)  # which is not copied, if it stays the only one
+            buffer.seek(0, SEEK_END)
+        else:
+            buffer.write(decoded.buffer)
+        del decoded, some
+    return _joined(parts, buffer.getvalue(), wanted) if parts else _decode_together([], wanted, turns)
+
+
+def _in_parts(files: Iterable[Container], most: int) -> Iterator[list[Container]]:
+    """The files in parts of so many blocks that what each step looks at fits into the cache of the processor."""
+    part, count = list[Container](), 0
+    for file in files:
+        for start in range(0, len(file.blocks), most):
+            blocks = file.blocks[start : start + most]
+            if count + len(blocks) > most:
+                yield part
+                part, count = [], 0
+            part.append(Container(file.schema, blocks))
+            count += len(blocks)
+    if part:
+        yield part
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Records that were decoded together, and where their buffer begins in that of all."""
+
+    count: int
+    columns: dict[Path, Column]
+    begin: int
+
+
+def _joined(parts: Sequence[_Part], buffer: bytes, wanted: Mapping[Path, Kind]) -> Decoded:
+    """The records of all parts. Their columns are taken out of them, so that not all are in memory twice."""
+    total, columns = sum(part.count for part in parts), dict[Path, Column]()
+    if len(parts) == 1:
+        return Decoded(buffer, total, parts[0].columns)
+    kind: Any = np.int32 if len(buffer) < 2**31 else np.int64  # half the memory
+    masks: dict[tuple[int, ...], tuple[Bools, list[Bools]]] = {}  # by the id()s of those of the parts, which live on
+
+    def moved(spans: Sequence[Ints], valid: Bools) -> Any:
+        begun = [ints.astype(kind) + kind(part.begin) for ints, part in zip(spans, parts, strict=True)]
+        whole = np.concatenate(begun)
+        return whole if valid.all() else whole * valid  # those of nulls stay 0
+
+    for path in dict.fromkeys(path for part in parts for path in part.columns):
+        pieces = [part.columns.pop(path) if path in part.columns else absent_column(part.count) for part in parts]
+        valids = [piece.valid for piece in pieces]
+        ids = tuple(map(id, valids))
+        if ids not in masks:
+            masks[ids] = np.concatenate(valids), valids
+        valid = masks[ids][0]
+        if wanted[path] is Kind.INTEGER:
+            values = np.concatenate([piece.values for piece in pieces])
+            columns[path] = Column(values, values, valid)
+        else:
+            values = moved([piece.values for piece in pieces], valid)
+            columns[path] = Column(values, moved([piece.ends for piece in pieces], valid), valid)
+    return Decoded(buffer, total, columns)
+
+
+@dataclass
+class _ItemTurns:
+    """The items one after the other that were decoded so far, of which all files together may have MAX_ITEM_TURNS."""
+
+    count: int = 0
+
+
+def _decode_together(files: Sequence[Container], wanted: Mapping[Path, Kind], turns: _ItemTurns) -> Decoded:
+    """As decode_lanes, all blocks at once."""
     blocks = [block for file in files for block in file.blocks]
     counts = np.array([count for count, _ in blocks], np.int64)
     sizes = np.array([len(raw) for _, raw in blocks], np.int64)
@@ -97,7 +183,7 @@ def decode_lanes(files: Sequence[Container], wanted: Mapping[Path, Kind]) -> Dec
     for schema, group in _lanes_by_schema(files):
         plan = plan_steps(schema, wanted)
         lanes = group[np.argsort(-counts[group], kind="stable")]
-        run = _Run(buffer, starts[lanes], (starts + sizes)[lanes], counts[lanes], firsts[lanes])
+        run = _Run(buffer, starts[lanes], (starts + sizes)[lanes], counts[lanes], firsts[lanes], turns)
         run.decode(plan)
         order, valid = np.empty(total, np.int64), np.ones(total, np.bool_)
         if len(lanes) == len(blocks):
@@ -161,14 +247,16 @@ def _whole(kept: _Kept, order: Ints, valid: Bools) -> Column:
 class _Run:
     """Lanes of one schema, ordered by falling number of records, so that the unfinished ones are always the first."""
 
-    def __init__(self, buffer: bytes, starts: Ints, ends: Ints, counts: Ints, firsts: Ints) -> None:
+    def __init__(
+        self, buffer: bytes, starts: Ints, ends: Ints, counts: Ints, firsts: Ints, item_turns: _ItemTurns
+    ) -> None:
         self.buffer = buffer
         self.octets = np.frombuffer(buffer, np.uint8)
         self.words = np.ndarray((len(buffer) - 7,), "<u8", buffer=buffer, strides=(1,))
         self.starts, self.ends, self.counts, self.firsts = starts, ends, counts, firsts
         self.kept: dict[Path, _Kept] = {}
         self.turns: list[Ints] = []  # the records that were decoded together
-        self.item_turns = 0
+        self.item_turns = item_turns
 
     def decode(self, plan: Sequence[Step]) -> None:
         """Decode record after record of all lanes."""
@@ -287,8 +375,8 @@ class _Run:
         """Pass over the items of one block of each lane's array."""
         left = counts.copy()
         while True:
-            self.item_turns += 1
-            if self.item_turns > MAX_ITEM_TURNS:
+            self.item_turns.count += 1
+            if self.item_turns.count > MAX_ITEM_TURNS:
                 raise LaneError(f"an array has more than {MAX_ITEM_TURNS} items", int(records[np.argmax(left)]))
             if step.kind is Kind.COUNTS:
                 small = self.small_counts(left, at)

@@ -346,16 +346,13 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
     """
     names = tuple(name for name, _ in manifests)
     budget = Budget(sum(len(data) for _, data in manifests))
-    covered: set[int] = set()
-    containers = [_covered_container(data, name, budget, covered) for name, data in manifests]
-    counts = np.array([sum(count for count, _ in container.blocks) for container in containers], np.int64)
-    starts = np.cumsum(counts) - counts
+    edges = [0]
     try:
-        decoded = decode_lanes(containers, _WANTED)
+        decoded = decode_lanes(_containers(manifests, budget, edges), _WANTED)
     except LaneError as error:
-        raise CorruptFile(
-            f"cannot read {_file_of(names, starts, error.record)} as Avro: {error}; the file is damaged"
-        ) from None
+        where = _file_of(names, np.array(edges[:-1]), error.record)
+        raise CorruptFile(f"cannot read {where} as Avro: {error}; the file is damaged") from None
+    starts = np.array(edges[:-1], np.int64)
     columns = dict(decoded.columns)
     for path in _NEEDED:
         column = columns.setdefault(path, absent_column(decoded.count))
@@ -410,6 +407,15 @@ def _encoded_item(item: Any, kind: Kind) -> bytes:
     if kind is Kind.INTEGERS:
         return varint(item)
     return varint(0) if item is None else varint(1) + varint(item)
+
+
+def _containers(manifests: Iterable[tuple[str, bytes]], budget: Budget, edges: list[int]) -> Iterator[Container]:
+    """The files as containers; edges gets the number of the entry behind the last one of each."""
+    covered: set[int] = set()
+    for name, data in manifests:
+        container = _covered_container(data, name, budget, covered)
+        edges.append(edges[-1] + sum(count for count, _ in container.blocks))
+        yield container
 
 
 def _covered_container(data: bytes, name: str, budget: Budget, covered: set[int]) -> Container:

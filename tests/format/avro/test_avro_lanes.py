@@ -142,7 +142,8 @@ def test_columns_equal_the_records_of_fastavro(data: st.DataObject) -> None:
         codec = data.draw(st.sampled_from(["null", "deflate", "zstandard", "snappy"]))
         files.append(avro_file(schema, records, codec, data.draw(st.sampled_from([1, 100, 16000]))))
     expected = [record for file in files for record in fastavro.reader(io.BytesIO(file))]
-    decoded = decode_lanes([read_container(file, "f") for file in files], wanted)
+    together = data.draw(st.sampled_from([1, 2, 5, 100]))
+    decoded = decode_lanes((read_container(file, "f") for file in files), wanted, together)
     assert decoded.count == len(expected)
     for path, kind in wanted.items():
         assert column_values(decoded, path, kind, arrays.get(path)) == [as_bytes(at_path(r, path)) for r in expected]
@@ -159,9 +160,17 @@ def record(**fields: Any) -> dict[str, Any]:
 def test_files_of_different_schemas_keep_their_order() -> None:
     old = plain(record(a="int"), [{"a": 1}, {"a": 2}], 1)
     new = plain(record(b=["null", "string"], a="long"), [{"a": 3, "b": "x"}, {"a": 4, "b": None}], 1)
-    decoded = decode_lanes([old, new, old], {("a",): Kind.INTEGER, ("b",): Kind.BYTES})
-    assert decoded.columns["a",].values.tolist() == [1, 2, 3, 4, 1, 2]
-    assert decoded.columns["b",].valid.tolist() == [False, False, True, False, False, False]
+    for together in (1, 2, 3, 100):
+        decoded = decode_lanes([old, new, old], {("a",): Kind.INTEGER, ("b",): Kind.BYTES}, together)
+        assert decoded.columns["a",].values.tolist() == [1, 2, 3, 4, 1, 2]
+        assert decoded.columns["b",].valid.tolist() == [False, False, True, False, False, False]
+        spans = decoded.columns["b",]
+        assert [decoded.buffer[a:b] for a, b in zip(spans.values, spans.ends, strict=True)] == [
+            b"",
+            b"",
+            b"x",
+            *[b""] * 3,
+        ]
 
 
 def test_no_files_and_files_without_records_have_no_rows() -> None:
@@ -215,11 +224,11 @@ DAMAGED_WANTED = {("a",): Kind.INTEGER, ("b",): Kind.BYTES, ("c",): Kind.COUNTS}
 DAMAGED_ARRAYS = {("c",): {"type": "array", "items": ["null", "long"]}}
 
 
-def lane_result(raw: bytes, count: int) -> dict[Path, list[Any]] | None:
+def lane_result(raw: bytes, count: int, together: int = 100) -> dict[Path, list[Any]] | None:
     """The columns, None when the block is refused. Good blocks go before and behind: nothing may leak between lanes."""
     good = plain(DAMAGED_SCHEMA, DAMAGED_RECORDS)
     try:
-        decoded = decode_lanes([good, Container(DAMAGED_SCHEMA, ((count, raw),)), good], DAMAGED_WANTED)
+        decoded = decode_lanes([good, Container(DAMAGED_SCHEMA, ((count, raw),)), good], DAMAGED_WANTED, together)
     except LaneError as error:
         blamed = error.record
     else:
@@ -247,6 +256,7 @@ def test_damaged_blocks_are_refused_or_read_as_fastavro_reads_them() -> None:
         for value in {raw[at] ^ 1, raw[at] ^ 0x80, 0, 0xFF} - {raw[at]}:
             changed = raw[:at] + bytes([value]) + raw[at + 1 :]
             result = lane_result(changed, count)
+            assert result == lane_result(changed, count, 1)
             if result is not None:
                 accepted += 1
                 assert result == fastavro_result(changed, count)
@@ -276,6 +286,7 @@ def test_many_lanes_of_unequal_length() -> None:
         records = [{"a": int(n), "b": str(n)} for n in rng.integers(-(2**62), 2**62, rng.integers(0, 60))]
         files.append(plain(schema, records, int(rng.integers(1, 400))))
         expected += records
-    decoded = decode_lanes(files, {("a",): Kind.INTEGER, ("b",): Kind.BYTES})
-    assert decoded.columns["a",].values.tolist() == [r["a"] for r in expected]
-    assert column_values(decoded, ("b",), Kind.BYTES, None) == [str(r["b"]).encode() for r in expected]
+    for together in (1, 7, 100, 10_000):
+        decoded = decode_lanes(files, {("a",): Kind.INTEGER, ("b",): Kind.BYTES}, together)
+        assert decoded.columns["a",].values.tolist() == [r["a"] for r in expected]
+        assert column_values(decoded, ("b",), Kind.BYTES, None) == [str(r["b"]).encode() for r in expected]
