@@ -1,4 +1,4 @@
-"""Avro records as columns: all blocks of all files are decoded in lock-step by numpy, one lane for each block.
+"""Avro records as columns: many blocks of many files are decoded in lock-step by numpy, one lane for each block.
 
 One step decodes the same field of the next record of every lane. Integers become arrays; texts, bytes and arrays become
 spans: where their bytes lie in one buffer. ``avro.file`` is the reference, and decodes the schemas with constructs that
