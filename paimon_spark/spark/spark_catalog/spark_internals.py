@@ -13,12 +13,14 @@ from importlib import import_module
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import CaseInsensitiveDict, DataSource, DataSourceReader
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.adapters.decimals import short_decimals
+from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.spark_catalog.driver_calls import cached_paths, renamed_plan
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.planner_strategy import CLASSES
@@ -26,6 +28,7 @@ from paimon_spark.spark.spark_catalog.planner_strategy import CLASSES
 _V2 = "org.apache.spark.sql.execution.datasources.v2."
 _PYTHON = _V2 + "python."
 _SOURCES = "org.apache.spark.sql.execution.datasources."
+_PROVIDER = _PYTHON + "PythonDataSourceV2"
 _EXPRESSIONS = "org.apache.spark.sql.connector.expressions."
 _READ = "org.apache.spark.sql.connector.read."
 _CATALYST = "org.apache.spark.sql.catalyst."
@@ -33,6 +36,8 @@ _DECIMAL = _CATALYST + "expressions.MakeDecimal"
 _COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
 _CLASSES = (
     _PYTHON + "UserDefinedPythonDataSource",
+    _PROVIDER,
+    _PYTHON + "PythonDataSourceCreationResult",
     _PYTHON + "PythonPartitionReaderFactory",
     _PYTHON + "PythonInputPartition",
     _V2 + "parquet.ParquetScanBuilder",
@@ -50,6 +55,8 @@ _CLASSES = (
     *CLASSES,
 )
 _CATALOGS, _PARSER = "catalogs", "sqlParser"
+_DEFINED, _IS_DEFINED, _CREATED = "source", "bitmap$0", "dataSourceInPython"
+"""Fields of a PythonDataSourceV2: the class, a lazy value of Scala; whether it is there; the instance, pickled."""
 _STATE = "org.apache.spark.sql.internal.SessionState"
 _PLANNER = ("pyspark.sql.worker.plan_data_source_read", "write_read_func_and_partitions")
 _WRAPPER = ("pyspark.sql.udf", "_wrap_function")
@@ -72,8 +79,13 @@ def check_internals(spark: SparkSession, objects: JvmObjects) -> None:
     try:
         _catalogs_field(spark._jsparkSession)
         objects.type(_STATE).getDeclaredField(_PARSER)
+        for field in (_DEFINED, _IS_DEFINED, _CREATED):
+            objects.type(_PROVIDER).getDeclaredField(field)
     except Py4JError:
-        raise _lacks(spark, f"the field '{_CATALOGS}' of the catalog manager, or '{_PARSER}' of the session") from None
+        fields = f"'{_CATALOGS}' of the catalog manager, '{_PARSER}' of the session"
+        raise _lacks(
+            spark, f"the field {fields}, or one of '{_DEFINED}', '{_IS_DEFINED}' and '{_CREATED}' of {_PROVIDER}"
+        ) from None
 
 
 def _lacks(spark: SparkSession, what: str) -> UnsupportedFeature:
@@ -260,9 +272,27 @@ def _frames(data: bytes) -> list[bytes]:
 
 
 def python_table(spark: SparkSession, objects: JvmObjects, schema: Java, options: Mapping[str, str]) -> Java:
-    """The table that Spark makes of the Python data source, for its streams and its writes."""
-    conf = spark._jsparkSession.sessionState().conf()
-    provider = objects.static(_SOURCES + "DataSource.lookupDataSourceV2")("paimon", conf).get()
+    """The table that Spark makes of the Python data source, for its streams and its writes.
+
+    This process makes the data source. Spark would start two Python processes for it, which the user waits for: one
+    that finds the class by its name (``lookup_data_sources`` of PySpark), and one that makes the instance
+    (``create_data_source``).
+
+    Args:
+        options: those with which the table will be read or written, all of them.
+    """
+    source = CloudPickleSerializer().dumps(PaimonDataSource(CaseInsensitiveDict(options)))
+    values = {
+        _DEFINED: _defined_source(spark, objects, PaimonDataSource),
+        _IS_DEFINED: True,
+        _CREATED: objects.static(_PYTHON + "PythonDataSourceCreationResult")(source, schema),
+    }
+    provider = objects.static(_PROVIDER)()
+    provider.setShortName(PaimonDataSource.name())
+    for name, value in values.items():
+        field = objects.type(_PROVIDER).getDeclaredField(name)
+        field.setAccessible(True)
+        field.set(provider, value)
     transforms = objects.array("org.apache.spark.sql.connector.expressions.Transform", [])
     return provider.getTable(schema, transforms, objects.map(options))
 

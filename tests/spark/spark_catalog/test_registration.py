@@ -103,17 +103,31 @@ def test_a_session_that_is_dropped_is_collected(lake: Lake, monkeypatch: pytest.
 
 @pytest.mark.spark
 def test_a_catalog_is_registered_again_after_a_stop(tmp_path: Path) -> None:
-    program = str(ROOT / "tests/support/programs/registered_again.py")
+    run = program("registered_again.py", tmp_path)
+    assert run.stdout.strip().endswith("registered again"), run.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(sys.platform != "linux", reason="the processes are found in /proc")
+def test_a_stream_and_a_write_by_name_start_no_process_that_makes_the_data_source(tmp_path: Path) -> None:
+    """Each takes 0.8 s of processor time, and the user waits for it."""
+    run = program("started_pythons.py", tmp_path)
+    assert run.stdout.strip().endswith("[2]"), run.stderr
+    assert "pyspark.sql.worker.plan_data_source_read" in run.stdout  # a process of such a kind is seen
+    assert [module for module in ("lookup_data_sources", "create_data_source") if module in run.stdout] == []
+
+
+def program(name: str, argument: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a program in a process of its own, which makes a session."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     settings = "--conf spark.ui.enabled=false --driver-memory 1g pyspark-shell"
-    run = subprocess.run(
-        [sys.executable, program, str(tmp_path)],
+    return subprocess.run(
+        [sys.executable, str(ROOT / "tests/support/programs" / name), str(argument)],
         capture_output=True,
         text=True,
         check=False,
         env=os.environ | {"PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": settings},
     )
-    assert run.stdout.strip().endswith("registered again"), run.stderr
 
 
 def test_two_catalogs_in_one_query(lake: Lake) -> None:
