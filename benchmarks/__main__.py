@@ -14,6 +14,7 @@ import bench_columns
 import bench_compaction
 import bench_dynamic
 import bench_engines
+import bench_executors
 import bench_expiry
 import bench_growth
 import bench_here
@@ -63,6 +64,7 @@ PARTS = {
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
     "ceilings": bench_ceilings.run,
+    "executors": bench_executors.run,
     "growth": bench_growth.run,
 }
 
