@@ -19,7 +19,8 @@ from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
 
 _JAVA_WRITER = b"parquet-mr"
 _NUM_FILE_ROWS, _ROW_GROUPS, _CREATED_BY, _COLUMN_ORDERS = 3, 4, 6, 7  # of FileMetaData
-_REMEMBERED, _MOST_REMEMBERED = 64, 1 << 13  # decoded footers; bytes of one, which takes some 30 times as many
+_REMEMBERED = ((64, 1 << 13), (4, 1 << 19))
+"""How many decoded footers of up to so many bytes are kept. Decoded, one takes 30 times as much memory."""
 _TYPE_ORDER = 1  # of the union ColumnOrder
 _COLUMNS, _NUM_ROWS = 1, 3  # of RowGroup
 _META_DATA = 3  # of ColumnChunk
@@ -47,11 +48,12 @@ class FooterTree:
         return [Field(field.id, field.kind, encoded(field.kind, field.value)) for field in kept]
 
 
-_remembered_tree = lru_cache(_REMEMBERED)(FooterTree)  # a row is often looked up in the same files
+_remembered_trees = [(size, lru_cache(count)(FooterTree)) for count, size in _REMEMBERED]
 
 
 def _footer_tree(footer: bytes) -> FooterTree:
-    return FooterTree(footer) if len(footer) > _MOST_REMEMBERED else _remembered_tree(footer)
+    """The footer, decoded once while it is remembered: rows are often looked up in the same files."""
+    return next((tree(footer) for size, tree in _remembered_trees if len(footer) <= size), None) or FooterTree(footer)
 
 
 class FooterStats:
