@@ -49,6 +49,7 @@ from paimon_spark.spark.spark_catalog.aggregates import (
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, bucketing, keyed_files
 from paimon_spark.spark.spark_catalog.driver_calls import chosen, parsed, statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
+from paimon_spark.spark.spark_catalog.micro_batches import AskedStream, micro_batch_stream, plans_stream, stream_scan
 from paimon_spark.spark.spark_catalog.predicates import column_name, convert
 from paimon_spark.spark.spark_catalog.runtime_filters import RuntimeFilter, filter_columns
 from paimon_spark.spark.spark_catalog.scans import (
@@ -67,8 +68,6 @@ from paimon_spark.spark.spark_catalog.spark_internals import (
     parquet_scan,
     plan_with_output,
     rows_with_decimals,
-    source_stream,
-    struct_of,
 )
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
@@ -202,6 +201,8 @@ class ScanBuilder:
         )
         if refusal:
             raise OptionError(refusal)
+        if plans_stream(self.of.objects):
+            return stream_scan(self.of.objects, self, self._shown, description)
         if self._partials is not None:
             return self._aggregated(self._partials, description)
         scan, plan = self._scan(self._read_names), self._plan
@@ -225,10 +226,11 @@ class ScanBuilder:
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
         """Any scan may become a stream: Spark does not say so when it is built."""
-        session, objects, name = self.of.session, self.of.objects, self.of.name
+        session, name = self.of.session, self.of.name
         said = session.said_of(name).of_streams
         options = {**session.storage_options, **said, **self._options, "path": session.location(name)}
-        return source_stream(session.spark, objects, struct_of(objects, self._shown), options, checkpoint)
+        settings = None if self._native is False else self._settings
+        return micro_batch_stream(self.of, AskedStream(options, self._shown, settings, checkpoint))
 
     # -------------------------------------------------------------------------------------------------------- helpers
 

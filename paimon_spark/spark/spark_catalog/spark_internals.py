@@ -16,10 +16,17 @@ from py4j.protocol import Py4JError
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
-from pyspark.sql.datasource import CaseInsensitiveDict, DataSource, DataSourceReader
+from pyspark.sql.datasource import (
+    CaseInsensitiveDict,
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.adapters.decimals import short_decimals
+from paimon_spark.spark.native.stream_files import PartSizes
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.spark_catalog.driver_calls import cached_paths, renamed_plan
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
@@ -221,14 +228,14 @@ def data_frame(frame: Java, spark: SparkSession) -> DataFrame:
 def python_batch(
     spark: SparkSession,
     objects: JvmObjects,
-    reader: DataSourceReader,
+    reader: DataSourceReader | DataSourceStreamReader,
     source: DataSource,
     schema: st.StructType,
 ) -> tuple[Java, Java]:
     """A read by Python in tasks that this process has planned: no other process is started for that.
 
     Returns:
-        The partitions, and the factory of their readers.
+        The partitions, none for a stream, and the factory of their readers.
     """
     out = io.BytesIO()
     getattr(import_module(_PLANNER[0]), _PLANNER[1])(
@@ -243,6 +250,13 @@ def python_batch(
     made = objects.static(_PYTHON + "PythonInputPartition")
     parts = objects.array(_READ + "InputPartition", [made(number, part) for number, part in enumerate(partitions)])
     return parts, factory
+
+
+def python_partitions(objects: JvmObjects, partitions: Iterable[InputPartition]) -> Java:
+    """Partitions for the factory of ``python_batch``, planned later than that was made."""
+    made, pickled = objects.static(_PYTHON + "PythonInputPartition"), CloudPickleSerializer()
+    parts = [made(number, pickled.dumps(partition)) for number, partition in enumerate(partitions)]
+    return objects.array(_READ + "InputPartition", parts)
 
 
 def python_metrics(spark: SparkSession, objects: JvmObjects) -> Java:
@@ -358,6 +372,15 @@ def parquet_scan(
     if extractions is not None:
         builder.pushVariantExtractions(extractions)
     return builder.build()
+
+
+def part_sizes(spark: SparkSession) -> PartSizes:
+    """How Spark divides files among tasks in a session."""
+    session = spark._jsparkSession
+    conf = session.sessionState().conf()
+    least = conf.filesMinPartitionNum()
+    tasks = least.get() if least.isDefined() else session.leafNodeDefaultParallelism()
+    return PartSizes(conf.filesMaxPartitionBytes(), conf.filesOpenCostInBytes(), tasks)
 
 
 def file_partitions(objects: JvmObjects, batch: Java, bucket_of: Mapping[str, int]) -> list[tuple[int, Java]]:

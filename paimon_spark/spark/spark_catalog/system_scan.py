@@ -12,10 +12,11 @@ from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.driver_calls import parsed, statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
+from paimon_spark.spark.spark_catalog.micro_batches import AskedStream, micro_batch_stream
 from paimon_spark.spark.spark_catalog.predicates import convert
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, ScanTraits, local_scan, python_scan, task_batch
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
-from paimon_spark.spark.spark_catalog.spark_internals import column_names, dataset_of, source_stream, struct_of
+from paimon_spark.spark.spark_catalog.spark_internals import column_names, dataset_of
 from paimon_spark.store.file_tables.format_table import FormatFile, FormatTable
 from paimon_spark.store.system_tables.table import SystemTable, UnitReader
 
@@ -76,7 +77,7 @@ class SystemScanBuilder:
         return p.and_(*taken)
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
-        session, objects = self._of.session, self._of.objects
+        session = self._of.session
         options = {**session.storage_options, **self._options, "path": session.location(self._of.name)}
-        schema = struct_of(objects, nullable(shown_schema(spark_schema(session.fields(self._of.name)))))
-        return source_stream(session.spark, objects, schema, options, checkpoint)
+        shown = nullable(shown_schema(spark_schema(session.fields(self._of.name))))
+        return micro_batch_stream(self._of, AskedStream(options, shown, None, checkpoint))

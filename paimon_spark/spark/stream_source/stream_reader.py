@@ -23,7 +23,7 @@ from paimon_spark.store.stream_source.reading import UnitReader
 from paimon_spark.store.stream_source.settings import Limits
 from paimon_spark.store.stream_source.stream import TableStream
 from paimon_spark.store.stream_source.stream_read import StreamRead
-from paimon_spark.store.stream_source.units import Task
+from paimon_spark.store.stream_source.units import StreamUnit, Task
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
@@ -76,10 +76,15 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._arrow_schema = spark_arrow_schema(schema)
         self._at: Position | None = None  # where the query stands, for Spark 4.1, which does not say it
 
+    @property
+    def planned(self) -> StreamRead:
+        """What is streamed. Only the object that plans has it."""
+        assert self._read is not None, "tasks do not plan"
+        return self._read
+
     @cached_property
     def _stream(self) -> TableStream:
-        assert self._read is not None, "tasks do not plan"
-        return self._read.start()
+        return self.planned.start()
 
     @plainly
     @remembering()
@@ -88,8 +93,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._at.to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        assert self._read is not None, "tasks do not plan"
-        return default_limit(self._read.settings.limits)
+        return default_limit(self.planned.settings.limits)
 
     @plainly
     def prepareForTriggerAvailableNow(self) -> None:
@@ -111,11 +115,13 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @plainly
     @remembering()
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        assert self._read is not None, "tasks do not plan"
+    def units(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[StreamUnit]:
+        """What is read from one offset to another one, in order."""
         self._at = parse_position(end)
-        units = self._stream.units(parse_position(start), self._at)
-        return [UnitPartition(task) for task in self._read.tasks(units)]
+        return self._stream.units(parse_position(start), self._at)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        return [UnitPartition(task) for task in self.planned.tasks(self.units(start, end))]
 
     @plainly
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -135,7 +141,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"_read": None, "_reader": self._reader, "_arrow_schema": self._arrow_schema, "_types": self._types}
 
 
-__all__ = ["ReadLimit", "SupportsTriggerAvailableNow", "default_limit", "holds_limits"]
+__all__ = ["ReadAllAvailable", "ReadLimit", "SupportsTriggerAvailableNow", "default_limit", "holds_limits"]
 _MANY = 2**31 - 1
 
 

@@ -263,10 +263,14 @@ def fingerprint(units: Sequence[StreamUnit]) -> str:
     return f"{len(units)}-{digest[:_HASH_DIGITS]}"
 
 
+def is_in_order(table: Table, units: Sequence[StreamUnit]) -> bool:
+    """True if one task must read all units of a bucket, in their order."""
+    return table.bucket_mode is not BucketMode.BUCKET_UNAWARE and any(u.kinds is not Kinds.STATE for u in units)
+
+
 def share_units(table: Table, units: Sequence[StreamUnit]) -> list[Task]:
     """The units in groups of about `source.split.target-size`, one for each task."""
-    ordered = table.bucket_mode is not BucketMode.BUCKET_UNAWARE and any(u.kinds is not Kinds.STATE for u in units)
-    if not ordered:
+    if not is_in_order(table, units):
         return _groups(table, [(unit,) for unit in units])
     of_bucket: dict[tuple[bytes, int], list[StreamUnit]] = {}
     types = table.schema.partition_types
