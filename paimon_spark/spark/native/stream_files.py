@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
-from paimon_spark.arrow.predicates.predicate import AlwaysTrue
+from paimon_spark.arrow.predicates.predicate import TRUE, AlwaysTrue
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.format.types import has_char
 from paimon_spark.spark.native.file_lists import spark_path
@@ -20,6 +20,7 @@ from paimon_spark.spark.native.session_settings import SessionSettings
 from paimon_spark.spark.native.table_reading import undivided_reason
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.new_scan import stream_scan
 from paimon_spark.store.stream_source.stream_read import StreamRead
 from paimon_spark.store.stream_source.units import Kinds, StreamUnit, is_in_order
 
@@ -92,7 +93,7 @@ def native_parts(
     splits = [unit.split for unit in units if isinstance(unit.split, Split) and _is_of_files(unit, unit.split)]
     if len(splits) < len(units):
         return None
-    scan = read.table.scan(list(shown.names))
+    scan = stream_scan(read.table, read.reader.reader.fields, TRUE)
     found = HybridScan(spark, scan, shown, settings).classified(splits, None)
     if found.rest or len(found.native) > 1:
         return None

@@ -13,6 +13,7 @@ from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import ReadOptions
 from paimon_spark.spark.adapters.readable_columns import find_column
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
@@ -95,7 +96,7 @@ def whole_read_reason(reading: Reading) -> str | None:
     return undivided_reason(table)
 
 
-def undivided_reason(table: ReadableTable) -> str | None:
+def undivided_reason(table: Table) -> str | None:
     """Why a read of a table cannot be divided, whatever is asked of it, in words; None: it can."""
     if reads_increment(table.settings):
         return "it is a read of a change"
