@@ -183,7 +183,7 @@ def test_spark_reads_the_files_of_an_append_table(lake: Lake, tmp_path: Path) ->
 
 def test_who_reads_is_decided_for_each_batch(lake: Lake, tmp_path: Path) -> None:
     """Files in another format, and files of an older schema, come between files that Spark reads."""
-    lake.sql("CREATE TABLE t AS SELECT id, 'a' s FROM range(3)")
+    lake.sql("CREATE TABLE t AS SELECT id, 'a' s FROM range(0, 3, 1, 1)")
     lake.sql("ALTER TABLE t SET TBLPROPERTIES ('file.format' = 'avro')")
     lake.sql("INSERT INTO t VALUES (10, 'b')")
     lake.sql("ALTER TABLE t SET TBLPROPERTIES ('file.format' = 'parquet')")
@@ -240,7 +240,7 @@ def test_deleted_rows_are_left_out_and_conditions_refused(lake: Lake, tmp_path: 
     assert read_by_spark(rows)
     lake.sql("DELETE FROM t WHERE k = 1")
     assert run(frame, tmp_path / "ck") == [(1, [])]
-    with pytest.raises(StreamingQueryException, match="the option 'filter' .* would do nothing here"):
+    with pytest.raises(StreamingQueryException, match=r"the option 'filter' .* would do nothing here"):
         run(by_name(lake, {"filter": "k > 1"}), tmp_path / "some")
 
 
@@ -322,8 +322,6 @@ def test_errors_are_sentences(lake: Lake, tmp_path: Path) -> None:
     assert "Traceback" not in str(caught.value)
     with pytest.raises(Exception, match="snapshot 99 never was"):
         run(by_name(lake, {"scan.mode": "from-snapshot", "scan.snapshot-id": "99"}), tmp_path / "none")
-    with pytest.raises(Exception, match="a change that ends"):
-        run(by_name(lake, {"scan.mode": "incremental"}), tmp_path / "mode")
 
 
 def test_a_spark_without_the_classes_streams_by_the_python_source(
