@@ -256,11 +256,19 @@ class JvmObjects:
             self._answered[kind] = self.set(_public_methods(target))
         if key not in self._interfaces:
             self._interfaces[key] = self.array("java.lang.Class", map(self.type, key))
-        python = None if target is None else _Answers(self, target)
+        python = None if target is None else self.function(target)
         known = self.map(constants) if constants else self.kept("no constants", lambda: self.map({}))
         return self.compiled(_PROXIES, _SOURCE).make(
             self.loader, self._interfaces[key], self._answered[kind], python, known, text, delegate
         )
+
+    def function(self, target: Any) -> Any:
+        """A java.util.function.BiFunction, for objects of compiled classes.
+
+        It takes the number of arguments, a blank and the name of a method of the target, and beside that the argument
+        or an array of them; its result is that of the method, or a Throwable to be thrown.
+        """
+        return _Answers(self, target)
 
     def thread_id(self) -> int:
         """The thread of the JVM that asks; only where ``keeps_threads``."""

@@ -44,23 +44,32 @@ from paimon_spark.store.stream_source.units import StreamUnit
 _log = logging.getLogger(__name__)
 _READ = "org.apache.spark.sql.connector.read."
 _STREAMING = _READ + "streaming."
-_OFFSET = "org.apache.spark.sql.execution.datasources.v2.python.PythonStreamingSourceOffset"
-_ALL, _LIMITS = _STREAMING + "ReadAllAvailable", _STREAMING + "ReadLimit"
-_KINDS = (_STREAMING + "MicroBatchStream", _STREAMING + "SupportsTriggerAvailableNow")
-_MOST_FILES = 2**31 - 1
 _PLANNER, _THREAD = "MicroBatchExecution.logicalPlan$lzycompute", "stream execution thread for"
-_FILES = "PaimonStreamFiles"
-_FILES_SOURCE = """
+_MOST_FILES = 2**31 - 1
+_NAME = "PaimonStreams"
+_SOURCE = """
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.paths.SparkPath;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.ReadAllAvailable;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonStreamingSourceOffset;
 
-public class PaimonStreamFiles {
+public class PaimonStreams {
+    public MicroBatchStream make(BiFunction python, ReadLimit limit, String text) {
+        return new Stream(python, limit, text);
+    }
+
     public InputPartition[] partitions(String text) {
         if (text.isEmpty()) return new InputPartition[0];
         String[] tasks = text.split("\\0\\0");
@@ -78,6 +87,55 @@ public class PaimonStreamFiles {
                 Long.parseLong(words[i + 3]), scala.collection.immutable.Map$.MODULE$.empty()));
         }
         return (PartitionedFile[]) found.toArray(new PartitionedFile[0]);
+    }
+
+    public static class Stream implements MicroBatchStream, SupportsTriggerAvailableNow {
+        private final BiFunction python;
+        private final ReadLimit limit;
+        private final String text;
+        private String reported = "";
+
+        Stream(BiFunction python, ReadLimit limit, String text) {
+            this.python = python;
+            this.limit = limit;
+            this.text = text;
+        }
+
+        public ReadLimit getDefaultReadLimit() { return limit; }
+        public Offset deserializeOffset(String json) { return new PythonStreamingSourceOffset(json); }
+        public Offset initialOffset() { return new PythonStreamingSourceOffset((String) asked("0 first", null)); }
+        public void prepareForTriggerAvailableNow() { asked("0 stop_at_latest", null); }
+        public Offset latestOffset() { throw new UnsupportedOperationException("latestOffset without a start"); }
+        public void commit(Offset end) {}
+        public void stop() {}
+        public String toString() { return text; }
+
+        public Offset latestOffset(Offset start, ReadLimit limit) {
+            String from = start.json();
+            String call = limit instanceof ReadAllAvailable ? "1 last" : "1 next";
+            String[] offsets = ((String) asked(call, from)).split("\\n");
+            reported = offsets[1];
+            return offsets[0].isEmpty() ? start : new PythonStreamingSourceOffset(offsets[0]);
+        }
+
+        public Offset reportLatestOffset() {
+            return reported.isEmpty() ? null : new PythonStreamingSourceOffset(reported);
+        }
+
+        public InputPartition[] planInputPartitions(Offset start, Offset end) {
+            return (InputPartition[]) asked("1 partitions", start.json() + "\\n" + end.json());
+        }
+
+        public PartitionReaderFactory createReaderFactory() {
+            return (PartitionReaderFactory) asked("0 factory", null);
+        }
+
+        private Object asked(String call, Object argument) {
+            Object answer = python.apply(call, argument);
+            if (answer instanceof RuntimeException) throw (RuntimeException) answer;
+            if (answer instanceof Throwable) throw new RuntimeException((Throwable) answer);
+            return answer;
+        }
     }
 }
 """
@@ -129,103 +187,92 @@ def micro_batch_stream(of: NamedTable, asked: AskedStream) -> Java:
         PaimonError: the table cannot be streamed with the options.
     """
     objects = of.objects
-    if not objects.kept("has streams", lambda: _has_classes(objects)):
+    try:
+        streams = objects.compiled(_NAME, _SOURCE)
+    except Py4JError:
+        _log.debug("this Spark lacks a class for streams by name", exc_info=True)
         schema = struct_of(objects, asked.shown)
         return source_stream(of.session.spark, objects, schema, asked.options, asked.checkpoint)
     reader = PaimonStreamReader(CaseInsensitiveDict(asked.options), asked.shown)
-    limits, limit = reader.planned.settings.limits, objects.static(_LIMITS)
+    limits, limit = reader.planned.settings.limits, objects.static(_STREAMING + "ReadLimit")
     most = limit.maxFiles(limits.files or _MOST_FILES) if limits.any_set else limit.allAvailable()
-    constants = {"getDefaultReadLimit": most, "commit": None, "stop": None}
-    return objects.make(_KINDS, StreamCalls(of, asked, reader), constants, f"{of.description}, stream {uuid.uuid4()}")
-
-
-def _has_classes(objects: JvmObjects) -> bool:
-    try:
-        for name in (*_KINDS, _OFFSET, _ALL, _LIMITS):
-            objects.type(name)
-    except Py4JError:
-        return False
-    return True
+    calls = StreamCalls(of, asked, reader, streams)
+    return streams.make(objects.function(calls), most, f"{of.description}, stream {uuid.uuid4()}")
 
 
 class StreamCalls:
-    """Answers for a stream, in the thread of its query.
+    """Answers for a stream, in the thread of its query. Offsets are texts of JSON.
 
-    ``commit`` has no answer here: see PaimonStreamReader. Spark holds this object as long as it holds the query, so it
-    holds no session (see ``sessions``).
+    Spark holds this object as long as it holds the query, so it holds no session (see ``sessions``).
     """
 
-    def __init__(self, of: NamedTable, asked: AskedStream, reader: PaimonStreamReader) -> None:
+    def __init__(self, of: NamedTable, asked: AskedStream, reader: PaimonStreamReader, streams: Java) -> None:
+        """
+        Args:
+            streams: the object of PaimonStreams.
+        """
         self._of = of
-        self._asked = asked
+        self._shown = asked.shown
         self._reader = reader
-        self._limited = reader.planned.settings.limits.any_set
+        self._streams = streams
         self._settings = asked.settings if may_read_natively(reader.planned) else None
         self._is_native = self._settings is not None  # who reads the micro-batch that was planned last
 
-    def initialOffset(self) -> Java:
-        return self._offset(self._reader.initialOffset())
+    def first(self) -> str:
+        return json.dumps(self._reader.initialOffset())
 
-    def deserializeOffset(self, text: str) -> Java:
-        return self._of.objects.static(_OFFSET)(text)
-
-    def prepareForTriggerAvailableNow(self) -> None:
+    def stop_at_latest(self) -> None:
         self._reader.prepareForTriggerAvailableNow()
 
-    def latestOffset(self, start: Java, limit: Java) -> Java:
-        begin = json.loads(start.json())
-        end = self._reader.latestOffset(begin, self._limit(limit))
-        return start if end is begin else self._offset(end)
+    def next(self, start: str) -> str:
+        """The end of the next micro-batch, which is empty if it is the start, and on a second line the offset after all
+        that is there: Spark asks for both, each time that it looks."""
+        return self._latest(start, None)
 
-    def reportLatestOffset(self) -> Java:
-        found = self._reader.reportLatestOffset()
-        return None if found is None else self._offset(found)
+    def last(self, start: str) -> str:
+        """The same for a micro-batch of all that there is, whatever the limits are."""
+        return self._latest(start, ReadAllAvailable())
 
-    def planInputPartitions(self, start: Java, end: Java) -> Java:
-        units = self._reader.units(json.loads(start.json()), json.loads(end.json()))
+    def partitions(self, offsets: str) -> Java:
+        """The partitions of a micro-batch.
+
+        Args:
+            offsets: its start and its end, a line each.
+        """
+        start, end = map(json.loads, offsets.split("\n"))
+        units = self._reader.units(start, end)
         parts = self._native_parts(units)
         self._is_native = parts is not None
         if parts is not None:
-            return self._files.partitions(_text_of(parts))
+            return self._streams.partitions(_text_of(parts))
         return python_partitions(self._of.objects, map(UnitPartition, self._reader.planned.tasks(units)))
 
-    def createReaderFactory(self) -> Java:
-        """Spark asks for it with each micro-batch, when that has been planned."""
+    def factory(self) -> Java:
+        """The readers of the partitions that were planned last: Spark asks for them with each micro-batch."""
         return self._factory_of_files if self._is_native else self._factory_of_python
 
-    def _offset(self, values: Mapping[str, Any]) -> Java:
-        return self._of.objects.static(_OFFSET)(json.dumps(values))
-
-    def _limit(self, limit: Java) -> ReadLimit | None:
-        is_all = self._limited and self._of.objects.type(_ALL).isInstance(limit)
-        return ReadAllAvailable() if is_all else None
+    def _latest(self, start: str, limit: ReadLimit | None) -> str:
+        begin = json.loads(start)
+        end, reported = self._reader.latestOffset(begin, limit), self._reader.reportLatestOffset()
+        return f"{'' if end is begin else json.dumps(end)}\n{json.dumps(reported)}"
 
     def _native_parts(self, units: Sequence[StreamUnit]) -> list[list[FilePart]] | None:
-        if self._settings is None or self._files is None:
+        if self._settings is None:
             return None
         spark, read = self._of.session.spark, self._reader.planned
-        return native_parts(spark, read, self._asked.shown, self._settings, units, part_sizes(spark))
-
-    @cached_property
-    def _files(self) -> Java:
-        """Makes partitions of files; None: this Spark has other classes for that."""
-        try:
-            return self._of.objects.compiled(_FILES, _FILES_SOURCE)
-        except Py4JError:
-            _log.debug("this Spark has other classes for parts of files", exc_info=True)
-            return None
+        return native_parts(spark, read, self._shown, self._settings, units, part_sizes(spark))
 
     @cached_property
     def _factory_of_files(self) -> Java:
-        scan = parquet_scan(self._of.session.spark, self._of.objects, (), self._asked.shown, AS_WRITTEN, ())
+        scan = parquet_scan(self._of.session.spark, self._of.objects, (), self._shown, AS_WRITTEN, ())
         return scan.toBatch().createReaderFactory()
 
     @cached_property
     def _factory_of_python(self) -> Java:
         of, source = self._of, PaimonDataSource({})
-        return python_batch(of.session.spark, of.objects, self._reader, source, self._asked.shown)[1]
+        return python_batch(of.session.spark, of.objects, self._reader, source, self._shown)[1]
 
 
 def _text_of(tasks: Iterable[Iterable[FilePart]]) -> str:
-    """Files as PaimonStreamFiles takes them: no path has a character 0."""
+    """Files as PaimonStreams takes them: no path has a character 0."""
     return "\0\0".join("\0".join(f"{p.path}\0{p.start}\0{p.length}\0{p.size}" for p in parts) for parts in tasks)

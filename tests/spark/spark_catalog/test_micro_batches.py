@@ -329,7 +329,8 @@ def test_a_spark_without_the_classes_streams_by_the_python_source(
 ) -> None:
     module = "paimon_spark.spark.spark_catalog.micro_batches"
     lake.sql("CREATE TABLE t AS SELECT id FROM range(3)")
-    monkeypatch.setattr(f"{module}._OFFSET", "org.apache.spark.sql.NoOffset")
+    monkeypatch.setattr(f"{module}._NAME", "PaimonLacking")
+    monkeypatch.setattr(f"{module}._SOURCE", "public class PaimonLacking { org.apache.spark.sql.NoOffset offset; }")
     frame = by_name(lake, {}).withColumn("file", F.input_file_name())
     ((_, rows),) = run(frame, tmp_path / "ck")
     assert not read_by_spark(rows)
