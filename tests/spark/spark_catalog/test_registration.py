@@ -109,12 +109,13 @@ def test_a_catalog_is_registered_again_after_a_stop(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.skipif(sys.platform != "linux", reason="the processes are found in /proc")
-def test_a_stream_and_a_write_by_name_start_no_process_that_makes_the_data_source(tmp_path: Path) -> None:
+def test_a_stream_and_a_write_by_name_start_no_process_that_makes_or_plans(tmp_path: Path) -> None:
     """Each takes 0.8 s of processor time, and the user waits for it."""
     run = program("started_pythons.py", tmp_path)
     assert run.stdout.strip().endswith("[2]"), run.stderr
-    assert "pyspark.sql.worker.plan_data_source_read" in run.stdout  # a process of such a kind is seen
-    assert [module for module in ("lookup_data_sources", "create_data_source") if module in run.stdout] == []
+    assert "pyspark.sql.worker.commit_data_source_write" in run.stdout  # a process of such a kind is seen
+    others = ("lookup_data_sources", "create_data_source", "plan_data_source_read", "python_streaming_source_runner")
+    assert [module for module in others if module in run.stdout] == []
 
 
 def program(name: str, argument: Path) -> subprocess.CompletedProcess[str]:
