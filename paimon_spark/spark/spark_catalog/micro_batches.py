@@ -13,21 +13,20 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.datasource import CaseInsensitiveDict
 
 from paimon_spark.spark.native.parquet_scan import AS_WRITTEN
 from paimon_spark.spark.native.session_settings import SessionSettings
-from paimon_spark.spark.native.stream_files import FilePart, may_read_natively, native_parts
+from paimon_spark.spark.native.stream_files import FilePart, PartSizes, may_read_natively, native_parts
 from paimon_spark.spark.source.source import PaimonDataSource
-from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import (
     parquet_scan,
-    part_sizes,
     python_batch,
     python_partitions,
     source_stream,
@@ -44,7 +43,6 @@ from paimon_spark.store.stream_source.units import StreamUnit
 _log = logging.getLogger(__name__)
 _READ = "org.apache.spark.sql.connector.read."
 _STREAMING = _READ + "streaming."
-_PLANNER, _THREAD = "MicroBatchExecution.logicalPlan$lzycompute", "stream execution thread for"
 _MOST_FILES = 2**31 - 1
 _NAME = "PaimonStreams"
 _SOURCE = """
@@ -158,28 +156,6 @@ class AskedStream:
     checkpoint: str
 
 
-def plans_stream(objects: JvmObjects) -> bool:
-    """True if Spark builds a scan to make a stream of it, and not to read a state.
-
-    The thread of a stream plans reads of states too, of what the stream is joined with. Where this Spark makes streams
-    in another way, the answer is False: a scan of a state answers for a stream as well.
-    """
-    if not objects.keeps_threads:
-        return False
-    name = str(objects.static("java.lang.Thread.currentThread")().getName())
-    return name.startswith(_THREAD) and objects.is_called_by(_PLANNER)
-
-
-def stream_scan(objects: JvmObjects, target: Any, shown: st.StructType, description: str) -> Java:
-    """A scan that is a stream and nothing else: no state is planned for it.
-
-    Args:
-        target: answers ``toMicroBatchStream``.
-    """
-    constants = {"readSchema": struct_of(objects, shown), "description": description}
-    return objects.make([_READ + "Scan"], target, constants, f"{description}, a stream {uuid.uuid4()}")
-
-
 def micro_batch_stream(of: NamedTable, asked: AskedStream) -> Java:
     """The stream of a table; if this Spark lacks a class that ours is made with, that of the Python data source.
 
@@ -260,7 +236,7 @@ class StreamCalls:
         if self._settings is None:
             return None
         spark, read = self._of.session.spark, self._reader.planned
-        return native_parts(spark, read, self._shown, self._settings, units, part_sizes(spark))
+        return native_parts(spark, read, self._shown, self._settings, units, _part_sizes(spark))
 
     @cached_property
     def _factory_of_files(self) -> Java:
@@ -276,3 +252,12 @@ class StreamCalls:
 def _text_of(tasks: Iterable[Iterable[FilePart]]) -> str:
     """Files as PaimonStreams takes them: no path has a character 0."""
     return "\0\0".join("\0".join(f"{p.path}\0{p.start}\0{p.length}\0{p.size}" for p in parts) for parts in tasks)
+
+
+def _part_sizes(spark: SparkSession) -> PartSizes:
+    """How Spark divides files among tasks in a session."""
+    session = spark._jsparkSession
+    conf = session.sessionState().conf()
+    least = conf.filesMinPartitionNum()
+    tasks = least.get() if least.isDefined() else session.leafNodeDefaultParallelism()
+    return PartSizes(conf.filesMaxPartitionBytes(), conf.filesOpenCostInBytes(), tasks)

@@ -49,7 +49,6 @@ from paimon_spark.spark.spark_catalog.aggregates import (
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, bucketing, keyed_files
 from paimon_spark.spark.spark_catalog.driver_calls import chosen, parsed, statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
-from paimon_spark.spark.spark_catalog.micro_batches import AskedStream, micro_batch_stream, plans_stream, stream_scan
 from paimon_spark.spark.spark_catalog.predicates import column_name, convert
 from paimon_spark.spark.spark_catalog.runtime_filters import RuntimeFilter, filter_columns
 from paimon_spark.spark.spark_catalog.scans import (
@@ -58,7 +57,9 @@ from paimon_spark.spark.spark_catalog.scans import (
     ScanTraits,
     local_scan,
     parquet_batch,
+    plans_stream,
     python_scan,
+    stream_scan,
     task_batch,
 )
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
@@ -225,7 +226,9 @@ class ScanBuilder:
         return self._planned[attributes]
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
-        """Any scan may become a stream: Spark does not say so when it is built."""
+        """Any scan may become a stream: Spark does not say so when it is built. The first one imports what it needs."""
+        from paimon_spark.spark.spark_catalog.micro_batches import AskedStream, micro_batch_stream
+
         session, name = self.of.session, self.of.name
         said = session.said_of(name).of_streams
         options = {**session.storage_options, **said, **self._options, "path": session.location(name)}

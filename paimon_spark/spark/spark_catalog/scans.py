@@ -32,6 +32,7 @@ from paimon_spark.spark.spark_catalog.spark_internals import (
 from paimon_spark.store.system_tables.table import UnitReader
 
 _READ = "org.apache.spark.sql.connector.read."
+_PLANNER, _THREAD = "MicroBatchExecution.logicalPlan$lzycompute", "stream execution thread for"
 
 
 def local_scan(objects: JvmObjects, dataset: Java, description: str, target: Any = None) -> Java:
@@ -189,3 +190,25 @@ def _made(
         constants["filterAttributes"] = references(objects, traits.runtime.columns)
         constants["supportsIterativePushdown"] = False  # a delegate, asked before the default method, has no answer
     return objects.make(kinds, calls, constants, traits.text, delegate)
+
+
+def plans_stream(objects: JvmObjects) -> bool:
+    """True if Spark builds a scan to make a stream of it, and not to read a state.
+
+    The thread of a stream plans reads of states too, of what the stream is joined with. Where this Spark makes streams
+    in another way, the answer is False: a scan of a state answers for a stream as well.
+    """
+    if not objects.keeps_threads:
+        return False
+    name = str(objects.static("java.lang.Thread.currentThread")().getName())
+    return name.startswith(_THREAD) and objects.is_called_by(_PLANNER)
+
+
+def stream_scan(objects: JvmObjects, target: Any, shown: st.StructType, description: str) -> Java:
+    """A scan that is a stream and nothing else: no state is planned for it.
+
+    Args:
+        target: answers ``toMicroBatchStream``.
+    """
+    constants = {"readSchema": struct_of(objects, shown), "description": description}
+    return objects.make([_READ + "Scan"], target, constants, f"{description}, a stream {uuid.uuid4()}")

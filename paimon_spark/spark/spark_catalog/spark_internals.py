@@ -26,7 +26,6 @@ from pyspark.sql.datasource import (
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.adapters.decimals import short_decimals
-from paimon_spark.spark.native.stream_files import PartSizes
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.spark_catalog.driver_calls import cached_paths, renamed_plan
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
@@ -372,15 +371,6 @@ def parquet_scan(
     if extractions is not None:
         builder.pushVariantExtractions(extractions)
     return builder.build()
-
-
-def part_sizes(spark: SparkSession) -> PartSizes:
-    """How Spark divides files among tasks in a session."""
-    session = spark._jsparkSession
-    conf = session.sessionState().conf()
-    least = conf.filesMinPartitionNum()
-    tasks = least.get() if least.isDefined() else session.leafNodeDefaultParallelism()
-    return PartSizes(conf.filesMaxPartitionBytes(), conf.filesOpenCostInBytes(), tasks)
 
 
 def file_partitions(objects: JvmObjects, batch: Java, bucket_of: Mapping[str, int]) -> list[tuple[int, Java]]:

@@ -12,7 +12,6 @@ from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.driver_calls import parsed, statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
-from paimon_spark.spark.spark_catalog.micro_batches import AskedStream, micro_batch_stream
 from paimon_spark.spark.spark_catalog.predicates import convert
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, ScanTraits, local_scan, python_scan, task_batch
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
@@ -77,6 +76,8 @@ class SystemScanBuilder:
         return p.and_(*taken)
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
+        from paimon_spark.spark.spark_catalog.micro_batches import AskedStream, micro_batch_stream
+
         session = self._of.session
         options = {**session.storage_options, **self._options, "path": session.location(self._of.name)}
         shown = nullable(shown_schema(spark_schema(session.fields(self._of.name))))

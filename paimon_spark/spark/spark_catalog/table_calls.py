@@ -23,15 +23,14 @@ from paimon_spark.spark.adapters.types import (
     with_lengths,
 )
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, dict_of
-from paimon_spark.spark.spark_catalog.micro_batches import plans_stream
 from paimon_spark.spark.spark_catalog.scan_builder import ScanBuilder, scan_builder
+from paimon_spark.spark.spark_catalog.scans import plans_stream
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import struct_of
 from paimon_spark.spark.statements.table_words import shown_properties
 from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.file_tables.object_table import ObjectTable
 from paimon_spark.store.open import OpenTable, ReadableTable
-from paimon_spark.store.stream_source.settings import split_stream_options
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 
 _CONNECTOR = "org.apache.spark.sql.connector."
@@ -105,6 +104,8 @@ class TableCalls:
         more = {key: value for key, value in dict_of(options).items() if key.lower() not in _STATES_OF_SPARK}
         given = {**self.options, **more}
         if more and plans_stream(self.of.objects):
+            from paimon_spark.store.stream_source.settings import split_stream_options
+
             self.of.open(split_stream_options(given)[1])  # which refuses what is no option
             return scan_builder(ScanBuilder(self.of, self.table, given))
         table = self.of.open(given) if more else self.table
