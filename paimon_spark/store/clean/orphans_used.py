@@ -242,7 +242,7 @@ class _Reader:
         self._table, self._wanted, self._progress = table, wanted, progress
         self._lists: dict[str, tuple[str, ...]] = {}  # names of their manifests, until all are read
         self._manifests: set[str] = set()
-        self._sizes: dict[str, int] = {}  # of manifests, until they are read
+        self._sizes: dict[str, int] = {}  # of manifests, as recorded
         self._indexes: set[str] = set()
 
     def read(self, holders: Sequence[_Holder]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -13,6 +12,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from support.collected import is_collected
 from support.long_runs import tries
 
 from conftest import Lake
@@ -348,8 +348,4 @@ def test_a_session_with_a_stream_is_collected(lake: Lake, monkeypatch: pytest.Mo
     weak = jvm.java.lang.ref.WeakReference(other._jsparkSession)
     del other, writer, query
     lake.spark.newSession().sql("SELECT * FROM lake.d.t")  # PySpark, too, remembers the session that was made last
-    for _ in range(10):
-        gc.collect()
-        jvm.java.lang.System.gc()
-        jvm.java.lang.System.runFinalization()
-    assert weak.get() is None
+    assert is_collected(jvm, weak)

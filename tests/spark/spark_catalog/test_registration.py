@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from support.collected import is_collected
 
 import paimon_spark
 from conftest import Lake
@@ -94,11 +95,7 @@ def test_a_session_that_is_dropped_is_collected(lake: Lake, monkeypatch: pytest.
     weak = jvm.java.lang.ref.WeakReference(other._jsparkSession)
     del other
     lake.spark.newSession().sql("SELECT * FROM lake.d.t")  # PySpark, too, remembers the session that was made last
-    for _ in range(10):
-        gc.collect()
-        jvm.java.lang.System.gc()
-        jvm.java.lang.System.runFinalization()
-    assert weak.get() is None
+    assert is_collected(jvm, weak)
 
 
 @pytest.mark.spark
