@@ -1,8 +1,8 @@
 """Streams in one Spark session: milliseconds and processor time of micro-batches. Prints lines of JSON.
 
 ``python streams_session.py paimon|jvm FOLDER BATCHES [JAR]``. `paimon` is this package, `jvm` the connector in JAR;
-both run the same queries over equal tables in FOLDER. It imports this package for `paimon` only, so that a Python with
-another PySpark can run it.
+both run the same queries over equal tables of the database in FOLDER. This package also reads by name, from its catalog
+of Spark. It imports this package for `paimon` only, so that a Python with another PySpark can run it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ WARM = 10  # batches, in which Spark starts its Python processes
 ROWS = 1_000  # of a batch
 KEYS = 100_000
 IDLE = 10.0  # seconds
+CATALOG, DATABASE = "lake", "bench"
 SINKS = {"write-only": "fresh", "inline compaction": "inline", "write-only, 10,000 files": "many"}
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -53,7 +54,7 @@ def usage() -> Usage:
     return Usage({pid: seconds[pid] for pid in mine}, sum(resident[pid] for pid in mine if "python" in names[pid]))
 
 
-def session(kind: str, jar: str | None) -> SparkSession:
+def session(kind: str, folder: str, jar: str | None) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.ui.showConsoleProgress", "false")
@@ -67,6 +68,7 @@ def session(kind: str, jar: str | None) -> SparkSession:
         import paimon_spark
 
         paimon_spark.register(spark)
+        paimon_spark.register_catalog(spark, CATALOG, folder)
     return spark
 
 
@@ -104,15 +106,27 @@ def micro_batches(frame: DataFrame, form: str, path: str, checkpoint: Path, batc
     }
 
 
-def rows_behind(spark: SparkSession, path: str, checkpoint: Path) -> dict[str, float]:
-    """Seconds of a batch read of all rows, and of a stream that begins before the first; each the second time."""
+def source(spark: SparkSession, table: str, options: dict[str, str]) -> DataFrame:
+    """The stream of a table, by its path or by its name."""
+    reader = spark.readStream.options(**options)
+    return reader.format("paimon").load(table) if "/" in table else reader.table(table)
+
+
+def rows_behind(spark: SparkSession, path: str, table: str, checkpoint: Path) -> dict[str, float]:
+    """Seconds of a batch read of all rows, and of a stream that begins before the first; each the second time.
+
+    Args:
+        path: of the table.
+        table: its path or its name, for the stream.
+        checkpoint: the beginning of the paths of checkpoints.
+    """
     seconds: dict[str, float] = {}
     for number in range(2):
         began = time.perf_counter()
         spark.read.format("paimon").load(path).write.format("noop").mode("overwrite").save()
         seconds["batch"] = time.perf_counter() - began
         start = {"scan.mode": "from-snapshot", "scan.snapshot-id": "1"}
-        stream = spark.readStream.format("paimon").options(**start).load(path).writeStream.format("noop")
+        stream = source(spark, table, start).writeStream.format("noop")
         query = stream.option("checkpointLocation", f"{checkpoint}-{number}").trigger(availableNow=True).start()
         query.awaitTermination()
         seconds["stream"] = sum(p["durationMs"]["triggerExecution"] for p in query.recentProgress) / 1000
@@ -120,9 +134,9 @@ def rows_behind(spark: SparkSession, path: str, checkpoint: Path) -> dict[str, f
     return seconds
 
 
-def idle(spark: SparkSession, path: str, checkpoint: Path, **trigger: str) -> float:
+def idle(spark: SparkSession, table: str, checkpoint: Path, **trigger: str) -> float:
     """Seconds of processor that a stream takes for a second in which nothing comes."""
-    stream = spark.readStream.format("paimon").option("scan.mode", "latest").load(path).writeStream.format("noop")
+    stream = source(spark, table, {"scan.mode": "latest"}).writeStream.format("noop")
     query = stream.option("checkpointLocation", str(checkpoint)).trigger(**trigger).start()
     query.awaitTermination(IDLE / 2)
     before = usage()
@@ -134,17 +148,21 @@ def idle(spark: SparkSession, path: str, checkpoint: Path, **trigger: str) -> fl
 
 def main(kind: str, folder: str, batches: str, jar: str | None = None) -> None:
     root, count = Path(folder), int(batches)
-    spark = session(kind, jar)
-    found = micro_batches(events(spark), "noop", "", root / "ck-floor", count)
+    spark = session(kind, folder, jar)
+    tables, checkpoints = root / f"{DATABASE}.db", root / "checkpoints"
+    found = micro_batches(events(spark), "noop", "", checkpoints / "floor", count)
     print(json.dumps({"what": "floor", **found}), flush=True)
     for what, table in SINKS.items():
-        found = micro_batches(events(spark), "paimon", str(root / table), root / f"ck-{table}", count)
+        found = micro_batches(events(spark), "paimon", str(tables / table), checkpoints / table, count)
         print(json.dumps({"what": what, **found}), flush=True)
-    print(json.dumps({"what": "behind", **rows_behind(spark, str(root / "behind"), root / "ck-behind")}), flush=True)
-    behind = str(root / "behind")
-    each_second = idle(spark, behind, root / "ck-second", processingTime="1 second")
-    always = idle(spark, behind, root / "ck-idle", processingTime="0 seconds")
-    print(json.dumps({"what": "idle", "cpu": always, "each second": each_second}), flush=True)
+    path = str(tables / "behind")
+    readers = {"": path} | ({" by name": f"{CATALOG}.{DATABASE}.behind"} if kind == "paimon" else {})
+    for number, (by, table) in enumerate(readers.items()):
+        behind = rows_behind(spark, path, table, checkpoints / f"behind-{number}")
+        print(json.dumps({"what": f"behind{by}", **behind}), flush=True)
+        each_second = idle(spark, table, checkpoints / f"second-{number}", processingTime="1 second")
+        always = idle(spark, table, checkpoints / f"always-{number}", processingTime="0 seconds")
+        print(json.dumps({"what": f"idle{by}", "cpu": always, "each second": each_second}), flush=True)
     spark.stop()
 
 

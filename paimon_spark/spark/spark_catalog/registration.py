@@ -18,7 +18,13 @@ from paimon_spark.spark.spark_catalog.catalog_calls import INTERFACES, CatalogCa
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.planner_strategy import add_strategy, planner_strategy, strategy_of_new_sessions
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, RegisteredCatalogs
-from paimon_spark.spark.spark_catalog.spark_internals import check_internals, loaded_catalog, parser, put_parser
+from paimon_spark.spark.spark_catalog.spark_internals import (
+    check_internals,
+    loaded_catalog,
+    parser,
+    put_data_source,
+    put_parser,
+)
 from paimon_spark.spark.spark_catalog.statement_parser import StatementParser
 
 _SECRETS = re.compile("key|token|secret|password|credential", re.IGNORECASE)
@@ -80,6 +86,7 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
         function, extensions = objects.make(["scala.Function2"], _ParserOfSession(ref(registry))), session.extensions()
         extensions.injectParser(function)
         extensions.injectPlannerStrategy(strategy_of_new_sessions(objects, registry.strategy))
+        put_data_source(spark, objects)
     registry.catalogs[name] = known
     registry.version += 1
     add_registered_catalog(spark, known[0].catalog)

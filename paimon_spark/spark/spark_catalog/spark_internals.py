@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import io
 import json
+import logging
+import os
+import shutil
 import struct
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -31,6 +37,7 @@ from paimon_spark.spark.spark_catalog.driver_calls import cached_paths, renamed_
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.planner_strategy import CLASSES
 
+_log = logging.getLogger(__name__)
 _V2 = "org.apache.spark.sql.execution.datasources.v2."
 _PYTHON = _V2 + "python."
 _SOURCES = "org.apache.spark.sql.execution.datasources."
@@ -63,6 +70,9 @@ _CLASSES = (
 _CATALOGS, _PARSER = "catalogs", "sqlParser"
 _DEFINED, _IS_DEFINED, _CREATED = "source", "bitmap$0", "dataSourceInPython"
 """Fields of a PythonDataSourceV2: the class, a lazy value of Scala; whether it is there; the instance, pickled."""
+_MODULE = "pyspark_paimon"
+_FOUND = _SOURCES + "DataSourceManager$.MODULE$"
+_PYTHON_UTILS = "org.apache.spark.api.python.PythonUtils$.MODULE$"
 _STATE = "org.apache.spark.sql.internal.SessionState"
 _PLANNER = ("pyspark.sql.worker.plan_data_source_read", "write_read_func_and_partitions")
 _WRAPPER = ("pyspark.sql.udf", "_wrap_function")
@@ -308,6 +318,39 @@ def python_table(spark: SparkSession, objects: JvmObjects, schema: Java, options
         field.set(provider, value)
     transforms = objects.array("org.apache.spark.sql.connector.expressions.Transform", [])
     return provider.getTable(schema, transforms, objects.map(options))
+
+
+def put_data_source(spark: SparkSession, objects: JvmObjects) -> None:
+    """Tells the JVM of the data source, which it would find by a Python process that the user waits for.
+
+    That process (``lookup_data_sources`` of PySpark) imports each module named ``pyspark_*``, once in a JVM, when a
+    DataFrame names a format first. It is left to Spark where it may find others than that of this package, or none.
+    """
+    try:
+        found = objects.static(_FOUND)
+        if found.dataSourceBuilders().isDefined() or not _finds_this_one_alone(objects):
+            return
+        pickled = CloudPickleSerializer().dumps(PaimonDataSource)
+        made = objects.static(_PYTHON + "UserDefinedPythonDataSource")(
+            objects.static(_PYTHON_UTILS).createPythonFunction(pickled)
+        )
+        by_name = objects.static("scala.jdk.javaapi.CollectionConverters.asScala")(
+            objects.map({PaimonDataSource.name(): made})
+        )
+        known = objects.static("scala.collection.immutable.HashMap.from")(by_name)
+        getattr(found, "dataSourceBuilders_$eq")(objects.static("scala.Option.apply")(known))
+    except Py4JError:
+        _log.debug("Spark %s looks for data sources by itself", spark.version, exc_info=True)
+
+
+def _finds_this_one_alone(objects: JvmObjects) -> bool:
+    """True if the process that looks for data sources runs this Python, and has no other module of that kind."""
+    python = shutil.which(objects.static(_PYTHON_UTILS).defaultPythonExec())
+    mine = Path(sys.executable)
+    if python is None or Path(python).parent != mine.parent or not mine.samefile(python):
+        return False
+    names = {module.name for module in iter_modules([*sys.path, os.getcwd()])}
+    return {name for name in names if name.startswith("pyspark_")} == {_MODULE}
 
 
 def source_stream(

@@ -109,10 +109,17 @@ def test_a_catalog_is_registered_again_after_a_stop(tmp_path: Path) -> None:
 def test_a_stream_and_a_write_by_name_start_no_process_that_makes_or_plans(tmp_path: Path) -> None:
     """Each takes 0.8 s of processor time, and the user waits for it."""
     run = program("started_pythons.py", tmp_path)
-    assert run.stdout.strip().endswith("[2]"), run.stderr
+    assert run.stdout.strip().endswith("[2, 5]"), run.stderr
     assert "pyspark.sql.worker.commit_data_source_write" in run.stdout  # a process of such a kind is seen
     others = ("lookup_data_sources", "create_data_source", "plan_data_source_read", "python_streaming_source_runner")
     assert [module for module in others if module in run.stdout] == []
+
+
+@pytest.mark.spark
+def test_data_sources_of_other_packages_are_found_by_spark(tmp_path: Path) -> None:
+    """The catalog tells Spark of its own data source only where there is no other one."""
+    run = program("other_source.py", tmp_path)
+    assert run.stdout.strip().endswith("[7, 8]"), run.stderr
 
 
 def program(name: str, argument: Path) -> subprocess.CompletedProcess[str]:

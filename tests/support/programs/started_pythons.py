@@ -1,4 +1,4 @@
-"""``python started_pythons.py WAREHOUSE``: a new session streams a table by name, and replaces partitions of another.
+"""``python started_pythons.py WAREHOUSE``: a new session streams a table by name, and writes into another.
 
 It prints the modules of PySpark that the Python processes below this one run (Linux), and at last the rows.
 """
@@ -24,10 +24,11 @@ def main(warehouse: str) -> None:
     stream = spark.readStream.table("lake.d.t").writeStream.trigger(availableNow=True)
     stream.option("checkpointLocation", f"{warehouse}/_ck").toTable("lake.d.copy").awaitTermination()
     spark.table("lake.d.t").where("id = 2").writeTo("lake.d.copy").overwritePartitions()
+    spark.sql("SELECT 5L id, 'b' p").write.format("paimon").mode("append").insertInto("lake.d.copy")
     for pid in python_children(os.getpid()):
         words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         print(*(word for word in words if word.startswith("pyspark.")))
-    print([row.id for row in spark.table("lake.d.copy").collect()])
+    print(sorted(row.id for row in spark.table("lake.d.copy").collect()))
     spark.stop()
 
 
