@@ -33,6 +33,7 @@ import bench_spark
 import bench_statements
 import bench_streams
 import bench_system
+import bench_tpcds
 import bench_tpch
 import bench_variants
 import bench_write
@@ -54,6 +55,7 @@ PARTS = {
     "spark": bench_spark.run,
     "native": bench_native.run,
     "tpch": bench_tpch.run,
+    "tpcds": bench_tpcds.run,
     "variants": bench_variants.run,
     "columns": bench_columns.run,
     "rows": bench_rows.run,
