@@ -36,8 +36,9 @@ SCHEMA = "id long, dt string, total double"
 
 def session(kind: str, root: str, jar: str | None) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    here = str(Path(__file__).parent)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    if kind == "nothing":
+        here = str(Path(__file__).with_name("nothing"))
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.sql.session.timeZone", "UTC")

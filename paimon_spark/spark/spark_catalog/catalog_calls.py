@@ -305,7 +305,7 @@ class CatalogCalls:
         with_rows: bool = False,
     ) -> TableSchema:
         """The schema of a new table, from the arguments of createTable or of a staged one, and options on top."""
-        from paimon_spark.spark.statements.new_tables import format_options
+        from paimon_spark.spark.statements.table_formats import format_options
         from paimon_spark.sql.text.default_texts import stored_default
         from paimon_spark.writes.table_creation import new_table_schema
 

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_spark.errors import FunctionNotFound, PaimonError, SqlError, UnsupportedFeature
+from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, RegisteredCatalogs
 from paimon_spark.spark.spark_catalog.spark_internals import dataset_of, plan_of
@@ -134,8 +135,6 @@ class StatementParser:
     ) -> Java:
         """The plan of what is no query."""
         from paimon_spark.spark.queries.reading import read_statement
-        from paimon_spark.spark.queries.run_query import with_functions
-        from paimon_spark.spark.spark_catalog.procedure_calls import execution
 
         first, refusal = tokens[0].upper, None
         for catalog in catalogs:
@@ -146,8 +145,10 @@ class StatementParser:
                 refusal = error
                 continue
             if _is_executed(statement):
+                from paimon_spark.spark.spark_catalog.procedure_calls import execution
+
                 return self._delegate.parsePlan(execution(catalog.catalog.name, whole()))
-            if catalog.catalog.has_functions and (given := with_functions(session, whole())) != whole():
+            if catalog.catalog.has_functions and (given := _with_functions(session, whole())) != whole():
                 return self._delegate.parsePlan(given)
         makes_function = first == "CREATE" and "FUNCTION" in [token.upper for token in tokens[1:4]]
         if refusal is not None and (first in _OURS or makes_function):
@@ -183,7 +184,6 @@ class StatementParser:
         if not has_function and not any(each.catalog.has_functions or each.catalog.has_views for each in catalogs):
             return None  # and the parser of queries stays away
         from paimon_spark.spark.queries.reading import read_statement
-        from paimon_spark.spark.queries.run_query import with_functions
         from paimon_spark.sql.queries.query import Query
 
         refusal: PaimonError | None = None
@@ -202,7 +202,7 @@ class StatementParser:
                 from paimon_spark.spark.statements.run import run_sql
 
                 return plan_of(dataset_of(run_sql(session, whole())))
-            if may_call and (given := with_functions(session, whole())) != whole():
+            if may_call and (given := _with_functions(session, whole())) != whole():
                 return self._delegate.parsePlan(given)
         if refusal is not None and (has_function or isinstance(refusal, FunctionNotFound)):
             raise refusal
@@ -221,6 +221,12 @@ def _as_thrown(parse: Callable[..., Java], *arguments: Any) -> Java:
         raise Thrown(cause_of(error)) from None
 
 
+def _with_functions(session: SqlSession, text: str) -> str:
+    from paimon_spark.spark.queries.run_query import with_functions
+
+    return with_functions(session, text)
+
+
 def _is_executed(statement: s.Statement) -> bool:
     """True if Spark hands a statement to no catalog, or not all of it.
 
@@ -228,7 +234,7 @@ def _is_executed(statement: s.Statement) -> bool:
         UnsupportedFeature: it makes a table that is none of Paimon.
     """
     if isinstance(statement, s.CreateTable):
-        from paimon_spark.spark.statements.new_tables import check_clauses, format_options
+        from paimon_spark.spark.statements.table_formats import check_clauses, format_options
 
         check_clauses(statement)
         return bool(statement.like or format_options(statement.provider))

@@ -18,9 +18,8 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableAlreadyExists, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.rules.format_tables import FILE_FORMATS, check_names_of_spark
+from paimon_spark.format.rules.format_tables import check_names_of_spark
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
@@ -33,6 +32,7 @@ from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.run_query import DEFAULT, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.alters import check_property, declared_columns
+from paimon_spark.spark.statements.table_formats import check_clauses, format_options
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql.statements import CreateTable
 from paimon_spark.store.clean.truncate import truncate_table
@@ -44,7 +44,6 @@ from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.row_columns import all_nullable
 from paimon_spark.writes.table_creation import alike_names, new_table_schema
 
-_PROVIDERS = (None, "paimon")
 _TABLE_COMMENT = "comment"
 
 
@@ -90,29 +89,6 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
     return session.no_rows
 
 
-def check_clauses(create: CreateTable) -> None:
-    """Checks that a statement asks for a table of Paimon.
-
-    Raises:
-        UnsupportedFeature: USING names another format, or LOCATION stands beside AS.
-        SqlError: columns are declared beside AS.
-    """
-    if create.provider not in (*_PROVIDERS, *FILE_FORMATS):
-        raise UnsupportedFeature(
-            f"CREATE TABLE {create.table} USING {create.provider}: that is no table of Paimon, which this release does "
-            f"not make; leave USING out, or name one of {', '.join(FILE_FORMATS)}, which makes a format table"
-        )
-    if create.query is not None and create.location is not None:
-        raise UnsupportedFeature(
-            f"CREATE TABLE {create.table} LOCATION ... AS: a table with rows may be at that place already; create the "
-            "table without AS, then INSERT INTO it"
-        )
-    if create.query is not None and create.columns:
-        raise SqlError(
-            f"CREATE TABLE {create.table} AS takes its columns from the query; leave the list of columns out"
-        )
-
-
 # --------------------------------------------------------------------------------------------------------------- schema
 
 
@@ -142,17 +118,6 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
     if create.partitioned_by:
         given[TableSettings.partition.key] = _joined(create.partitioned_by)
     return new_table_schema(str(create.table), given, fields, comment, with_rows=rows is not None)
-
-
-def format_options(provider: str | None) -> Mapping[str, str]:
-    """The options of a new table whose format USING names: it is a format table (Java: SparkCatalog.toInitialSchema).
-
-    Args:
-        provider: in small letters.
-    """
-    if provider not in FILE_FORMATS:
-        return {}
-    return {TableSettings.table_type.key: str(TableKind.FORMAT_TABLE), FileSettings.format.key: str(provider)}
 
 
 def _check_names(session: SqlSession, create: CreateTable, fields: Sequence[DataField]) -> None:
