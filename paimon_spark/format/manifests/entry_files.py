@@ -23,26 +23,31 @@ _BLOCK = 4096
 
 
 class EntryFiles(Sequence[DataFileMeta]):
-    """The data files of entries of a table without primary key, without statistics and key ranges, in an order.
+    """The data files of entries of a table without primary key, without key ranges, in an order.
 
     It equals the tuple of the same files and travels to other processes as one. Slices of it share the objects.
     """
 
-    __slots__ = ("_end", "_source", "_start")
+    __slots__ = ("_end", "_start", "source")
 
-    def __init__(self, source: _Source, start: int, end: int) -> None:
-        self._source, self._start, self._end = source, start, end
+    def __init__(self, source: EntrySource, start: int, end: int) -> None:
+        self.source, self._start, self._end = source, start, end
+
+    @property
+    def place(self) -> slice:
+        """Which of the entries of the source they are."""
+        return slice(self._start, self._end)
 
     @property
     def sizes(self) -> list[int]:
         """The bytes of each file."""
-        sizes: list[int] = self._source.sizes[self._start : self._end].tolist()
+        sizes: list[int] = self.source.sizes[self._start : self._end].tolist()
         return sizes
 
     @property
     def row_counts(self) -> list[int]:
         """The rows of each file."""
-        counts: list[int] = self._source.row_counts[self._start : self._end].tolist()
+        counts: list[int] = self.source.row_counts[self._start : self._end].tolist()
         return counts
 
     def __len__(self) -> int:
@@ -54,7 +59,7 @@ class EntryFiles(Sequence[DataFileMeta]):
     def _pieces(self) -> Iterator[list[DataFileMeta]]:
         for number in range(self._start // _BLOCK, -(-self._end // _BLOCK)):
             first = number * _BLOCK
-            yield self._source.block(number)[max(self._start - first, 0) : self._end - first]
+            yield self.source.block(number)[max(self._start - first, 0) : self._end - first]
 
     @overload
     def __getitem__(self, index: int) -> DataFileMeta: ...
@@ -63,11 +68,11 @@ class EntryFiles(Sequence[DataFileMeta]):
     def __getitem__(self, index: int | slice) -> DataFileMeta | Sequence[DataFileMeta]:
         if isinstance(index, int):
             number, place = divmod(range(self._start, self._end)[index], _BLOCK)
-            return self._source.block(number)[place]
+            return self.source.block(number)[place]
         start, end, step = index.indices(len(self))
         if step != 1:
             return tuple(self)[index]
-        return EntryFiles(self._source, self._start + start, self._start + max(start, end))
+        return EntryFiles(self.source, self._start + start, self._start + max(start, end))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, (tuple, EntryFiles)):
@@ -84,28 +89,42 @@ class EntryFiles(Sequence[DataFileMeta]):
         return repr(tuple(self))
 
 
-class _Source:
-    """The entries of a plan, and the objects made of them so far."""
+class EntrySource:
+    """The entries of a plan, and the objects made of them so far.
 
-    def __init__(self, columns: ManifestColumns, chosen: Ints) -> None:
+    Attributes:
+        columns: has them.
+        chosen: their numbers, in the order of the files.
+        sizes, row_counts: of the files.
+    """
+
+    def __init__(self, columns: ManifestColumns, chosen: Ints, stats: bool) -> None:
+        self.columns, self.chosen = columns, chosen
         self.sizes, self.row_counts = columns.file_size[chosen], columns.row_count[chosen]
-        self._columns, self._chosen = columns, chosen
+        self._stats = stats
         self._blocks: list[list[DataFileMeta] | None] = [None] * -(-len(chosen) // _BLOCK)
 
     def block(self, number: int) -> list[DataFileMeta]:
         found = self._blocks[number]
         if found is None:
-            chosen = self._chosen[number * _BLOCK : (number + 1) * _BLOCK]
-            found = self._blocks[number] = self._columns.data_files(chosen, stats=False, keys=False)
+            chosen = self.chosen[number * _BLOCK : (number + 1) * _BLOCK]
+            found = self._blocks[number] = self.columns.data_files(chosen, stats=self._stats, keys=False)
         return found
 
 
-def find_entry_files(columns: ManifestColumns, chosen: Ints) -> EntryFiles | None:
-    """The files of entries of a table without primary key, in this order, without statistics and key ranges.
+def find_entry_files(columns: ManifestColumns, chosen: Ints, stats: bool = False) -> EntryFiles | None:
+    """The files of entries of a table without primary key, in this order, without key ranges.
 
-    None, if ``ManifestColumns.data_files`` has to make them at once: they are few, or few of those that the columns
-    hold in memory, or one of them has what it has to check, or to find damaged: an external path, the name of another
-    file, names of columns, or a file name that is not plain.
+    Args:
+        columns: has the entries.
+        chosen: their numbers.
+        stats: False leaves the statistics empty.
+
+    Returns:
+
+        None, if ``ManifestColumns.data_files`` has to make them at once: they are few, or few of those that the columns
+        hold in memory, or one of them has what it has to check, or to find damaged: an external path, the name of
+        another file, names of columns, or a file name that is not plain.
     """
     if len(chosen) < LEAST_FILES or 2 * len(chosen) < len(columns) or not columns.has_plain_names:
         return None
@@ -114,4 +133,4 @@ def find_entry_files(columns: ManifestColumns, chosen: Ints) -> EntryFiles | Non
     rare = ("external_path", "embedded_index", "write_cols", "write_cols_sequences")
     if any(np.count_nonzero(columns.attribute(name).valid) for name in rare):
         return None
-    return EntryFiles(_Source(columns, chosen), 0, len(chosen))
+    return EntryFiles(EntrySource(columns, chosen, stats), 0, len(chosen))

@@ -11,10 +11,10 @@ from typing import TypeAlias
 import numpy as np
 
 from paimon_spark.arrow.predicates.predicate import Compare, In, Op, Predicate, Value, conjuncts
-from paimon_spark.format.binary_row import header_size
 from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.manifests.row_integers import WIDTHS, row_integers
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType
 from paimon_spark.store.metadata.live_files import Indices
 from paimon_spark.store.metadata.schemas import SchemaStore
 
@@ -22,8 +22,6 @@ Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _KEY_STATS, _VALUE_STATS = ("_FILE", "_KEY_STATS"), ("_FILE", "_VALUE_STATS")
-# Bytes in a BinaryRow. DATE is not among them: ORC shifts it.
-_WIDTHS = {Root.TINYINT: 1, Root.SMALLINT: 2, Root.INT: 4, Root.BIGINT: 8, Root.TIME: 4}
 
 
 def leave_out_by_integers(
@@ -71,7 +69,7 @@ def _is_covered(part: Compare | In, schema: TableSchema, names: set[str]) -> boo
     if len(part.column) > 1 or part.column[0] not in names:
         return False
     fits = all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in _literals(part))
-    return fits and schema.by_name[part.column[0]].type.root in _WIDTHS
+    return fits and schema.by_name[part.column[0]].type.root in WIDTHS
 
 
 def _place(field: DataField, stored: Sequence[DataField | None]) -> tuple[int, int] | None:
@@ -91,37 +89,9 @@ def _may_match(
     data_type: DataType,
     test: Compare | In,
 ) -> Mask:
-    width = _WIDTHS[data_type.root]
-    low, low_known = _row_integers(columns, (*stats, "_MIN_VALUES"), files, place, width)
-    high, high_known = _row_integers(columns, (*stats, "_MAX_VALUES"), files, place, width)
+    low, low_known = row_integers(columns, (*stats, "_MIN_VALUES"), files, place, data_type.root)
+    high, high_known = row_integers(columns, (*stats, "_MAX_VALUES"), files, place, data_type.root)
     return _overlaps(np.where(low_known, low, _LOWEST), np.where(high_known, high, _HIGHEST), test)
-
-
-def _row_integers(
-    columns: ManifestColumns, path: tuple[str, ...], files: Indices, place: tuple[int, int], width: int
-) -> tuple[Indices, Mask]:
-    """One integer field of the BinaryRows of a column, and where it is known (format sections 5.1, 5.2).
-
-    Args:
-        columns: the entries.
-        path: the column that holds the rows.
-        files: numbers of entries.
-        place: the number of fields that the rows must have, and the index of the wanted one.
-        width: the bytes of the field.
-    """
-    arity, position = place
-    rows, header = columns.columns[path], header_size(arity)
-    starts, sizes = rows.values[files] + 4, (rows.ends - rows.values)[files] - 4
-    known = sizes >= header + 8 * arity
-    at = np.where(known, starts, 4)
-    raw = np.frombuffer(columns.buffer, np.uint8)
-    for i, byte in enumerate(arity.to_bytes(4, "big")):
-        known &= raw[at - 4 + i] == byte
-    bits = np.where(known, at + ((position + 8) >> 3), 0)  # behind a row of fewer fields the buffer may end
-    known &= raw[bits] & (1 << (position & 7)) == 0
-    slots = np.where(known, starts + header + 8 * position, 0)
-    fields = np.ndarray((len(raw) - width + 1,), np.dtype(f"<i{width}"), columns.buffer, strides=(1,))
-    return fields[slots].astype(np.int64), known
 
 
 def _overlaps(low: Indices, high: Indices, test: Compare | In) -> Mask:

@@ -9,13 +9,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import CorruptFile
+from paimon_spark.format.avro.lanes import Bools, Ints
 from paimon_spark.format.binary_row import row_decoder
 from paimon_spark.format.manifest import DataFileMeta, SimpleStats
+from paimon_spark.format.manifests.entry_files import EntryFiles, EntrySource
+from paimon_spark.format.manifests.row_integers import WIDTHS, row_integers
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import TIMESTAMPS, DataField, DataType, Root
 from paimon_spark.merge.keys.row_ids import ColumnFiles
+
+_VALUE_STATS = ("_FILE", "_VALUE_STATS")
+_EXACT_INTEGERS = WIDTHS.keys() - {Root.TIME}  # files may have finer times than statistics
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,13 @@ class FileStatistics:
         except CorruptFile as error:
             raise CorruptFile(f"reading the statistics of the data file {file.file_name}: {error}") from None
 
+    def layout(self, schema_id: int, columns: tuple[str, ...] | None) -> _Layout | None:
+        """The layout of the statistics of values, of which these columns have some; None: all of the schema."""
+        shape = (schema_id, columns, False, False)
+        if shape not in self._layouts:
+            self._layouts[shape] = self._layout(*shape)
+        return self._layouts[shape]
+
     def _layout(self, schema_id: int, columns: tuple[str, ...] | None, is_key: bool, is_orc: bool) -> _Layout | None:
         """The layout of the statistics; None if the file has none that match its schema."""
         schema = self._schema if schema_id == self._schema.id else self._load(schema_id)
@@ -117,6 +132,90 @@ class FileStatistics:
             row_decoder(types, positions),
             lambda i, low, high: _bounds(roots[i], is_orc, low, high),
         )
+
+
+class EntryBounds:
+    """The bounds of integer columns in many data files at once, from the columns of manifests."""
+
+    def __init__(self, columns: Sequence[DataField], statistics: FileStatistics) -> None:
+        """For what is wanted.
+
+        Args:
+            columns: of the schema of the read.
+            statistics: of these columns.
+        """
+        self._columns = {column.name: column.type.root for column in columns}
+        self._statistics = statistics
+        self._is_covered = all(root in _EXACT_INTEGERS for root in self._columns.values())
+        self._found: tuple[EntrySource, _KnownBounds] | None = None
+
+    def find(self, files: EntryFiles) -> dict[str, tuple[int, int] | None] | None:
+        """The least and the greatest value of each column in these files; None: it is null in all rows.
+
+        Returns:
+            None if the statistics of one of them are not plain: ``FileStatistics`` says then what they tell.
+        """
+        if not self._columns:
+            return {}
+        if not self._is_covered:
+            return None
+        if self._found is None or self._found[0] is not files.source:
+            self._found = files.source, self._bounds(files.source)
+        known, place = self._found[1], files.place
+        if not known.is_plain[place].all():
+            return None
+        return {name: known.bounds(name, place) for name in self._columns}
+
+    def _bounds(self, source: EntrySource) -> _KnownBounds:
+        columns, chosen = source.columns, source.chosen
+        found = _KnownBounds.of(self._columns, len(chosen))
+        shapes, kinds = columns.stats_shapes(chosen)
+        counts = columns.lists((*_VALUE_STATS, "_NULL_COUNTS"), chosen)
+        for number, (schema_id, names) in enumerate(kinds):
+            layout = self._statistics.layout(schema_id, names)
+            of_shape = np.flatnonzero(shapes == number)
+            if layout is None or len(layout.names) + len(layout.absent) < len(self._columns):
+                found.is_plain[of_shape] = False
+                continue
+            for name, position in zip(layout.names, layout.positions, strict=True):
+                place, entries, root = (layout.arity, position), chosen[of_shape], self._columns[name]
+                least, has_least = row_integers(columns, (*_VALUE_STATS, "_MIN_VALUES"), entries, place, root)
+                most, has_most = row_integers(columns, (*_VALUE_STATS, "_MAX_VALUES"), entries, place, root)
+                of_column = [counts[i] for i in of_shape.tolist()]
+                nulls = np.fromiter((_null_count(c, layout.arity, position) for c in of_column), np.int64, len(entries))
+                rows = source.row_counts[of_shape]
+                found.least[name][of_shape], found.most[name][of_shape] = least, most
+                found.is_present[name][of_shape] = rows > 0
+                found.is_plain[of_shape] &= (has_least & has_most & (nulls >= 0) & (nulls < rows)) | (rows == 0)
+        return found
+
+
+@dataclass(frozen=True)
+class _KnownBounds:
+    """Of each column and file its bounds, and whether it has a value; of each file whether all of them are known."""
+
+    least: Mapping[str, Ints]
+    most: Mapping[str, Ints]
+    is_present: Mapping[str, Bools]
+    is_plain: Bools
+
+    @classmethod
+    def of(cls, names: Iterable[str], count: int) -> _KnownBounds:
+        least, most = ({name: np.zeros(count, np.int64) for name in names} for _ in range(2))
+        return cls(least, most, {name: np.zeros(count, np.bool_) for name in names}, np.ones(count, np.bool_))
+
+    def bounds(self, name: str, place: slice) -> tuple[int, int] | None:
+        least, most, present = self.least[name][place], self.most[name][place], self.is_present[name][place]
+        if not present.all():
+            least, most = least[present], most[present]
+        return (int(least.min()), int(most.max())) if len(least) else None
+
+
+def _null_count(counts: tuple[Any, ...] | None, arity: int, position: int) -> int:
+    """-1: it is not known."""
+    if counts is None or len(counts) != arity or counts[position] is None:
+        return -1
+    return int(counts[position])
 
 
 def ids_of_file(file: DataFileMeta, schema: TableSchema, load: Callable[[int], TableSchema]) -> frozenset[int]:

@@ -23,7 +23,7 @@ from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, Root
 from paimon_spark.merge.keys.row_ids import column_files
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.metadata.live_files import canonical_row
-from paimon_spark.store.read.file_statistics import FileStatistics
+from paimon_spark.store.read.file_statistics import EntryBounds, FileStatistics
 from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ class _Reading:
         by_partition = {name for _, name in self._keys}
         self._columns = [column for column in columns if column.name not in by_partition]
         self._statistics = FileStatistics([c.name for c in self._columns], table.schema, table.schemas.load)
+        self._entry_bounds = EntryBounds(self._columns, self._statistics)
         self._is_evolved = table.settings.data_evolution_enabled
         self._canonical: dict[bytes, Partition] = {}
         self._groups: dict[Partition, GroupTotals] = {}
@@ -171,10 +172,15 @@ class _Reading:
         group = self._groups.setdefault(self._partition(split.partition), GroupTotals())
         left: list[DataFileMeta] = []
         raw_files = split.raw_files
-        if isinstance(raw_files, EntryFiles) and not self._columns and not split.deletions:
-            group.rows += sum(raw_files.row_counts)  # as live_rows: they have no keys, so no rows that delete
-            self._files += len(raw_files)
-            raw_files = ()
+        if isinstance(raw_files, EntryFiles) and not split.deletions:
+            bounds = self._entry_bounds.find(raw_files)
+            if bounds is not None:
+                group.rows += sum(raw_files.row_counts)  # as live_rows: they have no keys, so no rows that delete
+                self._files += len(raw_files)
+                raw_files = ()
+                for name, known in bounds.items():
+                    if known is not None:
+                        group.add(name, *known)
         for file in raw_files:
             reason = self._add_file(group, file, split.deletions.get(file.file_name))
             if reason is None:

@@ -302,9 +302,9 @@ def _files_and_parts(
     needs_statistics = keep.needs_statistics or spec.with_statistics or spec.first is not None
     has_keys = bool(table.schema.primary_keys)
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
-    needs_objects = needs_statistics or has_keys or spec.created_since is not None
+    needs_objects = keep.needs_statistics or spec.first is not None or has_keys or spec.created_since is not None
     if len(chosen) >= LEAST_FILES and not needs_objects and not table.settings.data_evolution_enabled:
-        late = find_entry_files(columns, _oldest_first(columns, groups, chosen))
+        late = find_entry_files(columns, _oldest_first(columns, groups, chosen), needs_statistics)
         if late is not None:
             return late, lambda files: (files, ())  # as append_parts: all of them, in this order
     return columns.data_files(chosen, needs_statistics, has_keys), _parts_of(table, spec, keep)

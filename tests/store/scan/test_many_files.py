@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -152,3 +153,64 @@ def test_files_by_their_time_and_with_statistics_are_made_at_once(tmp_path: Path
     by_value = open_table(table.location).scan(where="id = 5").plan().splits
     assert [file for _, files in parts(by_value) for file in files] == [*metas, *late]
     assert open_table(table.location).scan().max("id") == 9
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the metadata of a file tell of its column id: the bounds if any, and whether they must be read."""
+
+    file: DataFileMeta
+    bounds: tuple[int, int] | None
+    is_known: bool = True
+
+
+def drawn(draw: random.Random, number: int, odd: float) -> Known:
+    """A file, with statistics that are not plain in that share of them."""
+    file = data_file(f"data-{number:06d}.parquet", 10, draw.randrange(1, 4), number)
+    low = draw.randrange(-(2**31), 2**31 - 10)
+    stats = SimpleStats(encode_arity_row((low,), (INT,)), encode_arity_row((low + 9,), (INT,)), (0,))
+    kind = draw.randrange(8) if draw.random() < odd else 9
+    null = encode_arity_row((None,), (INT,))
+    plain = file._replace(value_stats=stats)
+    match kind:
+        case 0:
+            return Known(plain._replace(row_count=0), None)
+        case 1:
+            return Known(plain._replace(value_stats=SimpleStats(null, null, (file.row_count,))), None)
+        case 2:
+            return Known(plain._replace(value_stats=stats._replace(null_counts=None)), (low, low + 9))
+        case 3:
+            return Known(plain._replace(value_stats=stats._replace(null_counts=(-1,))), None, False)
+        case 4:
+            return Known(plain._replace(value_stats=EMPTY_STATS, value_stats_cols=()), None, False)
+        case 5:
+            return Known(plain._replace(value_stats=SimpleStats(null, null, (0,))), None, False)
+        case 6:
+            both = [encode_arity_row((7, value), (INT, INT)) for value in (low, low + 9)]
+            return Known(
+                plain._replace(value_stats=SimpleStats(both[0], both[1], (0, 0)), value_stats_cols=None), (low, low + 9)
+            )
+        case 7:
+            return Known(plain._replace(value_stats=stats._replace(null_counts=(1,)), row_count=3), (low, low + 9))
+    return Known(plain, (low, low + 9))
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.002, 0.02, 1.0]))
+@settings(max_examples=examples(40), deadline=None)
+def test_bounds_of_many_files_are_those_of_each(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, odd: float
+) -> None:
+    """Statistics of integers are looked at together; where one file has others, each file of its split is."""
+    draw = random.Random(seed)
+    table = new_table(tmp_path_factory.mktemp("t") / "t", 1)
+    files = [drawn(draw, number, odd) for number in range(1500)]
+    commit(table, {(3, 0): [known.file for known in files]}, {})
+    found = open_table(table.location).scan().metadata_aggregates(["id", "p"])
+    left = {file.file_name for unit in found.rest if isinstance(unit, Split) for file in unit.files}
+    assert left == {known.file.file_name for known in files if not known.is_known}
+    assert found.files == sum(known.is_known for known in files)
+    assert found.rows == sum(known.file.row_count for known in files if known.is_known)
+    bounds = [known.bounds for known in files if known.is_known and known.bounds is not None]
+    (group,) = found.partitions.values()
+    expected = {"id": (min(low for low, _ in bounds), max(high for _, high in bounds)), "p": (3, 3)}
+    assert group.bounds == expected
