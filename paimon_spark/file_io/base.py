@@ -33,6 +33,13 @@ class FileStatus(NamedTuple):
     modified_millis: int
 
 
+class ListedNames(NamedTuple):
+    """What a directory holds: its directories, and the names of its files. See list_names."""
+
+    directories: list[FileStatus]
+    files: list[str]
+
+
 def check_size(size: int, path: str) -> None:
     """Checks that a file of this size in bytes is small enough to be read whole.
 
@@ -201,6 +208,22 @@ def version_of(store: FileIO, path: str) -> Hashable | None:
     """
     find: Callable[[str], Hashable | None] | None = getattr(store, "version", None)
     return None if find is None else find(path)
+
+
+def list_names(store: FileIO, path: str) -> ListedNames | None:
+    """As FileIO.list, without the sizes and times of files.
+
+    Returns:
+        None: the store tells them together with the names, by ``list``, which takes no longer.
+    """
+    find: Callable[[str], ListedNames] | None = getattr(store, "list_names", None)
+    return None if find is None else find(path)
+
+
+def find_status(store: FileIO, path: str) -> FileStatus | None:
+    """One entry of a store that has list_names; None: there is none of this name, or none any more."""
+    found: FileStatus | None = cast("Any", store).find_status(path)
+    return found
 
 
 def overwrite_hint(store: FileIO, path: str, data: bytes) -> None:

@@ -15,9 +15,12 @@ from paimon_spark.errors import OutsideTable
 from paimon_spark.file_io.base import (
     FileIO,
     FileStatus,
+    ListedNames,
     OutputStream,
     Publisher,
+    find_status,
     identity_of,
+    list_names,
     overwrite_hint,
     version_of,
 )
@@ -94,6 +97,12 @@ class ConfinedFileIO:
 
     def list(self, path: str) -> list[FileStatus]:
         return self._of(path).list(path)
+
+    def list_names(self, path: str) -> ListedNames | None:
+        return list_names(self._of(path), path)
+
+    def find_status(self, path: str) -> FileStatus | None:
+        return find_status(self._of(path), path)
 
     def exists(self, path: str) -> bool:
         return self._of(path).exists(path)

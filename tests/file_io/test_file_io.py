@@ -23,7 +23,16 @@ from support.programs.s3_server import s3_that_says
 from paimon_spark import open_table
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
-from paimon_spark.file_io import DirectoryIO, LocalFileIO, NotCreated, file_io_for, is_same_store, named_location
+from paimon_spark.file_io import (
+    DirectoryIO,
+    LocalFileIO,
+    NotCreated,
+    file_io_for,
+    find_status,
+    is_same_store,
+    list_names,
+    named_location,
+)
 from paimon_spark.file_io.hadoop import HadoopClient, HadoopFileIO, split_hadoop
 from paimon_spark.file_io.object_settings import azure_config, gcs_config, s3_config
 from paimon_spark.file_io.object_store import ObstoreFileIO
@@ -99,6 +108,25 @@ def test_write_list_overwrite_delete(store: Store) -> None:
     assert io.exists(f"{root}/a/b")
     io.delete(f"{root}/a/b/x")
     assert not io.exists(f"{root}/a/b/x")
+
+
+def test_names_alone(tmp_path: Path) -> None:
+    """A local store lists names without a look at each file; links count as what they lead to."""
+    io, root = LocalFileIO(), str(tmp_path)
+    for name in ("a/b/x", "a/y", "a/z"):
+        io.write_bytes(f"{root}/{name}", b"123")
+    for link, target in (("to-b", "b"), ("to-y", "y"), ("to-nothing", "nothing")):
+        (tmp_path / "a" / link).symlink_to(target)
+    named = list_names(io, f"{root}/a")
+    assert named is not None
+    listed = io.list(f"{root}/a")
+    assert sorted(named.directories) == sorted(status for status in listed if status.is_directory)
+    found = {find_status(io, f"{root}/a/{name}") for name in named.files}
+    assert found == {None, *(status for status in listed if not status.is_directory)}
+    assert sorted(named.files) == ["to-nothing", "to-y", "y", "z"]
+    assert list_names(io, f"{root}/absent") == ([], [])
+    with pytest.raises(StorageError, match=f"listing {root}/a/y"):
+        list_names(io, f"{root}/a/y")
 
 
 def test_delete_many(store: Store) -> None:

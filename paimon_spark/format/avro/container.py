@@ -9,7 +9,7 @@ from __future__ import annotations
 import bz2
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -44,7 +44,7 @@ class Container:
     """One file: the writer's schema as JSON, and for each block its number of records and its decompressed bytes."""
 
     schema: Any
-    blocks: tuple[tuple[int, bytes], ...]
+    blocks: Iterable[tuple[int, bytes]]
 
 
 def codec_name(compression: str) -> str:
@@ -188,10 +188,15 @@ def read_container(data: bytes, where: str, budget: Budget | None = None) -> Con
             budget allows.
     """
     packed = scan_container(data, where)
+    return Container(packed.schema, tuple(unpacked_blocks(packed, where, budget or Budget(len(data)))))
+
+
+def unpacked_blocks(packed: PackedContainer, where: str, budget: Budget) -> Iterator[tuple[int, bytes]]:
+    """The blocks of a Container, decompressed one by one; for arguments and errors see read_container."""
     try:
-        return Container(packed.schema, tuple(packed.unpack(budget or Budget(len(data)))))
+        yield from packed.unpack(budget)
     except (BlockError, LimitError) as error:
-        raise corrupt(where, data, error) from None
+        raise corrupt(where, packed.data, error) from None
 
 
 def corrupt(where: str, data: bytes, error: Exception | str) -> CorruptFile:

@@ -9,11 +9,11 @@ exist, and that each block ends where its last record ends.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from io import SEEK_END, BytesIO
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,9 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 MAX_ITEM_TURNS = 2**18
 """Items one after the other, each of which takes 20 microseconds; a block of 64 kB, as writers make them, has fewer."""
-_MOST_TOGETHER = 2**14
+_MOST_TOGETHER = 2**12
 """Blocks that are decoded together: of more, what a step looks at does not fit into the cache of a processor."""
+_MOST_BYTES = np.uint64(2**40)  # of a text; the sum with the place where it begins does not overflow
 _ITEM_WORDS = 128  # of null counts looked at in one go
 _PADDING = bytes(8 * _ITEM_WORDS + 8)  # words are read past the last block
 _ZIGZAG = np.array([(b >> 1) ^ -(b & 1) for b in range(128)], np.int64)
@@ -79,13 +80,14 @@ class Decoded:
 
 
 def decode_lanes(
-    files: Iterable[Container], wanted: Mapping[Path, Kind], most_together: int = _MOST_TOGETHER
+    files: Iterable[Container],
+    wanted: Mapping[Path, Kind],
+    most_together: int = _MOST_TOGETHER,
 ) -> Decoded:
     """The wanted columns of all records of the files, one after the other.
 
     Args:
-        files: containers; their schemas may differ. Each is taken when those before it are decoded, so that the blocks
-            of a generator's files are not in memory together.
+        files: containers; their schemas may differ. Each block is taken once, and not kept.
         wanted: paths of record fields from the top, each with the kind expected there. A path that a schema lacks is
             null.
         most_together: the most blocks that are decoded together.
@@ -94,74 +96,71 @@ def decode_lanes(
         UncoveredSchema: a schema has constructs, or kinds at the wanted paths, that are not covered.
         LaneError: the bytes of a block do not follow their schema.
     """
-    parts, count, turns, buffer = list[_Part](), 0, _ItemTurns(), BytesIO()
-    for some in _in_parts(files, most_together):
-        try:
-            decoded = _decode_together(some, wanted, turns)
-        except LaneError as error:
-            raise LaneError(str(error), count + error.record) from None
-        parts.append(_Part(decoded.count, dict(decoded.columns), buffer.tell()))
-        count += decoded.count
-        if len(parts) == 1:
-            buffer = BytesIO(decoded.buffer)  # which is not copied, if it stays the only one
-            buffer.seek(0, SEEK_END)
-        else:
-            buffer.write(decoded.buffer)
-        del decoded, some
-    return _joined(parts, buffer.getvalue(), wanted) if parts else _decode_together([], wanted, turns)
-
-
-def _in_parts(files: Iterable[Container], most: int) -> Iterator[list[Container]]:
-    """The files in parts of so many blocks that what each step looks at fits into the cache of the processor."""
-    part, count = list[Container](), 0
+    decoding, buffer = _Decoding(wanted), BytesIO()
     for file in files:
-        for start in range(0, len(file.blocks), most):
-            blocks = file.blocks[start : start + most]
-            if count + len(blocks) > most:
-                yield part
-                part, count = [], 0
-            part.append(Container(file.schema, blocks))
-            count += len(blocks)
-    if part:
-        yield part
+        schema = decoding.number_of(file.schema)
+        for count, raw in file.blocks:
+            buffer.write(raw)
+            decoding.counts.append(count)
+            decoding.sizes.append(len(raw))
+            decoding.schemas.append(schema)
+    buffer.write(_PADDING)
+    return decoding.ended(buffer.getvalue(), most_together)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Records that were decoded together, and where their buffer begins in that of all."""
+class _Decoding:
+    """The columns of the blocks that are decoded, and what is known of those that wait for it.
 
-    count: int
-    columns: dict[Path, Column]
-    begin: int
+    Attributes:
+        counts, sizes, schemas: of each block that waits the number of records, the bytes, and the number of the schema.
+    """
 
+    def __init__(self, wanted: Mapping[Path, Kind]) -> None:
+        self._wanted = wanted
+        self.counts, self.sizes, self.schemas = list[int](), list[int](), list[int]()
+        self._numbers: dict[str, int] = {}  # of schemas, by their text
+        self._plans: list[tuple[Step, ...]] = []  # by number of the schema
+        self._end = self._records = 0  # of the blocks that are decoded: where the last one ends, and their records
+        self._turns = _ItemTurns()
+        self._columns: dict[Path, _Growing] = {}
 
-def _joined(parts: Sequence[_Part], buffer: bytes, wanted: Mapping[Path, Kind]) -> Decoded:
-    """The records of all parts. Their columns are taken out of them, so that not all are in memory twice."""
-    total, columns = sum(part.count for part in parts), dict[Path, Column]()
-    if len(parts) == 1:
-        return Decoded(buffer, total, parts[0].columns)
-    kind: Any = np.int32 if len(buffer) < 2**31 else np.int64  # half the memory
-    masks: dict[tuple[int, ...], tuple[Bools, list[Bools]]] = {}  # by the id()s of those of the parts, which live on
+    def number_of(self, schema: Any) -> int:
+        """The number of a schema, the same for an equal one."""
+        number = self._numbers.setdefault(json.dumps(schema, sort_keys=True), len(self._plans))
+        if number == len(self._plans):
+            self._plans.append(plan_steps(schema, self._wanted))
+        return number
 
-    def moved(spans: Sequence[Ints], valid: Bools) -> Any:
-        begun = [ints.astype(kind) + kind(part.begin) for ints, part in zip(spans, parts, strict=True)]
-        whole = np.concatenate(begun)
-        return whole if valid.all() else whole * valid  # those of nulls stay 0
+    def run(self, buffer: bytes, most: int, total: int) -> None:
+        """Decodes the next blocks, at most so many; total: the number of all records."""
+        counts, sizes, schemas = (np.array(a[:most], np.int64) for a in (self.counts, self.sizes, self.schemas))
+        for waiting in (self.counts, self.sizes, self.schemas):
+            del waiting[:most]
+        ends, firsts = self._end + np.cumsum(sizes), self._records + np.cumsum(counts) - counts
+        mine = slice(self._records, self._records + int(counts.sum()))
+        self._end, self._records = int(ends[-1]), mine.stop
+        span_kind = np.int32 if len(buffer) < 2**31 else np.int64  # half the memory
+        for number in np.unique(schemas).tolist():
+            lanes = np.flatnonzero(schemas == number)
+            lanes = lanes[np.argsort(-counts[lanes], kind="stable")]
+            run = _Run(buffer, (ends - sizes)[lanes], ends[lanes], counts[lanes], firsts[lanes], self._turns)
+            run.decode(self._plans[number])
+            order = run.order(mine) if len(lanes) == len(counts) else None
+            for path, kept in run.kept.items():
+                column = self._columns.setdefault(path, _Growing(total, span_kind))
+                records = run.records_of(kept)
+                if order is not None and records is run.all_records:
+                    column.add(kept, mine, order)
+                else:
+                    column.add(kept, records, None)
 
-    for path in dict.fromkeys(path for part in parts for path in part.columns):
-        pieces = [part.columns.pop(path) if path in part.columns else absent_column(part.count) for part in parts]
-        valids = [piece.valid for piece in pieces]
-        ids = tuple(map(id, valids))
-        if ids not in masks:
-            masks[ids] = np.concatenate(valids), valids
-        valid = masks[ids][0]
-        if wanted[path] is Kind.INTEGER:
-            values = np.concatenate([piece.values for piece in pieces])
-            columns[path] = Column(values, values, valid)
-        else:
-            values = moved([piece.values for piece in pieces], valid)
-            columns[path] = Column(values, moved([piece.ends for piece in pieces], valid), valid)
-    return Decoded(buffer, total, columns)
+    def ended(self, buffer: bytes, most: int) -> Decoded:
+        """The columns, when the blocks that wait are decoded too."""
+        total = self._records + sum(self.counts)
+        while self.counts:
+            self.run(buffer, most, total)
+        every = np.ones(total, np.bool_)
+        return Decoded(buffer, total, {path: column.whole(every) for path, column in self._columns.items()})
 
 
 @dataclass
@@ -169,42 +168,6 @@ class _ItemTurns:
     """The items one after the other that were decoded so far, of which all files together may have MAX_ITEM_TURNS."""
 
     count: int = 0
-
-
-def _decode_together(files: Sequence[Container], wanted: Mapping[Path, Kind], turns: _ItemTurns) -> Decoded:
-    """As decode_lanes, all blocks at once."""
-    blocks = [block for file in files for block in file.blocks]
-    counts = np.array([count for count, _ in blocks], np.int64)
-    sizes = np.array([len(raw) for _, raw in blocks], np.int64)
-    starts, firsts = np.cumsum(sizes) - sizes, np.cumsum(counts) - counts
-    buffer = b"".join([*(raw for _, raw in blocks), _PADDING])
-    total = int(counts.sum())
-    columns: dict[Path, Column] = {}
-    for schema, group in _lanes_by_schema(files):
-        plan = plan_steps(schema, wanted)
-        lanes = group[np.argsort(-counts[group], kind="stable")]
-        run = _Run(buffer, starts[lanes], (starts + sizes)[lanes], counts[lanes], firsts[lanes], turns)
-        run.decode(plan)
-        order, valid = np.empty(total, np.int64), np.ones(total, np.bool_)
-        if len(lanes) == len(blocks):
-            order[run.all_records] = np.arange(total)
-        for path, kept in run.kept.items():
-            records = run.records_of(kept)
-            if len(lanes) == len(blocks) and records is run.all_records:
-                columns[path] = _whole(kept, order, valid)
-            else:
-                columns[path] = _merge(columns.get(path), kept, records, total)
-    return Decoded(buffer, total, columns)
-
-
-def _lanes_by_schema(files: Sequence[Container]) -> Iterable[tuple[Any, Ints]]:
-    groups: dict[str, tuple[Any, list[int]]] = {}
-    lane = 0
-    for file in files:
-        group = groups.setdefault(json.dumps(file.schema, sort_keys=True), (file.schema, []))
-        group[1].extend(range(lane, lane + len(file.blocks)))
-        lane += len(file.blocks)
-    return ((schema, np.array(lanes, np.int64)) for schema, lanes in groups.values() if lanes)
 
 
 @dataclass
@@ -216,32 +179,49 @@ class _Kept:
     ends: list[Ints] = field(default_factory=list)
 
 
-def _merge(before: Column | None, kept: _Kept, records: Ints, total: int) -> Column:
-    """The pieces in their places; before holds the pieces of lanes with other schemas."""
-    if before is None:
-        values = np.zeros(total, np.int64)
-        before = Column(values, np.zeros(total, np.int64) if kept.ends else values, np.zeros(total, np.bool_))
-    before.values[records] = np.concatenate(kept.values)
-    if kept.ends:
-        before.ends[records] = np.concatenate(kept.ends)
-    before.valid[records] = True
-    return before
+class _Growing:
+    """One column of all records, into which the pieces of each run are put in their places."""
 
+    def __init__(self, total: int, span_kind: Any) -> None:
+        self._total, self._span_kind = total, span_kind
+        self._values: Ints | None = None
+        self._ends: Ints | None = None
+        self._present: list[Ints | slice] = []
+        self._count = 0
 
-def _whole(kept: _Kept, order: Ints, valid: Bools) -> Column:
-    """The column of a field that all records have.
+    def add(self, kept: _Kept, records: Ints | slice, order: Ints | None) -> None:
+        """Puts the pieces of a run in their places.
 
-    Args:
-        order: for each record, which of the values is its own.
-        valid: True for each record; all such columns share it.
-    """
-    values = np.concatenate(kept.values)
-    if not kept.ends:
-        whole = values.take(order)
-        return Column(whole, whole, valid)
-    ends = np.concatenate(kept.ends)
-    kind: Any = np.int32 if ends.max(initial=0) < 2**31 else np.int64  # half the memory
-    return Column(values.astype(kind).take(order), ends.astype(kind).take(order), valid)
+        Args:
+            kept: the pieces.
+            records: the numbers of their records.
+            order: for each of the records, which of the values is its own; None: they come as the records do.
+        """
+        self._present.append(records)
+        self._count += sum(map(len, kept.values))
+        kind = self._span_kind if kept.ends else np.int64
+        self._values = self._put(self._values, kept.values, records, order, kind)
+        if kept.ends:
+            self._ends = self._put(self._ends, kept.ends, records, order, kind)
+
+    def _put(
+        self, whole: Ints | None, pieces: Sequence[Ints], records: Ints | slice, order: Ints | None, kind: Any
+    ) -> Ints:
+        if whole is None:
+            whole = np.zeros(self._total, kind)
+        values = np.concatenate(pieces).astype(kind, copy=False)
+        whole[records] = values if order is None else values.take(order)
+        return whole
+
+    def whole(self, every: Bools) -> Column:
+        """The column; every is True for each record, and shared by all columns without nulls."""
+        values = np.zeros(self._total, np.int64) if self._values is None else self._values
+        valid = every
+        if self._count < self._total:
+            valid = np.zeros(self._total, np.bool_)
+            for records in self._present:
+                valid[records] = True
+        return Column(values, values if self._ends is None else self._ends, valid)
 
 
 class _Run:
@@ -287,6 +267,12 @@ class _Run:
     def all_records(self) -> Ints:
         return np.concatenate(self.turns)
 
+    def order(self, mine: slice) -> Ints:
+        """Where each of the records, which are all of these, is among ``all_records``."""
+        order = np.empty(mine.stop - mine.start, np.int64)
+        order[self.all_records - mine.start] = np.arange(len(order))
+        return order
+
     def records_of(self, kept: _Kept) -> Ints:
         """The records of the pieces of a column; the same array for all columns without nulls."""
         if list(map(id, kept.records)) == list(map(id, self.turns)):
@@ -302,8 +288,10 @@ class _Run:
                     self.keep(step.path, records, values)
             elif type(step) is BytesStep:
                 lengths, begin = self.integers(at, records)
-                self.check((lengths >= 0) & (lengths <= ends - begin), records, "a text runs over the end of its block")
                 at = begin + lengths
+                if np.count_nonzero((lengths.view(np.uint64) > _MOST_BYTES) | (at > ends)):
+                    good = (lengths >= 0) & (lengths <= ends - begin)
+                    self.check(good, records, "a text runs over the end of its block")
                 if step.path is not None:
                     self.keep(step.path, records, begin, at)
             elif type(step) is UnionStep:
@@ -386,6 +374,10 @@ class _Run:
             active = left.nonzero()[0]
             if not len(active):
                 return at
+            if len(active) == len(at):
+                at = self.values(step.items, at, ends, records)
+                left -= 1
+                continue
             at[active] = self.values(step.items, at[active], ends[active], records[active])
             left[active] -= 1
 

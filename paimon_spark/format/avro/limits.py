@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from paimon_spark import limits
@@ -53,6 +54,11 @@ class Budget:
         if self._records > most:
             raise LimitError(f"{self._records} records are announced, more than {most}; {limits.ADVICE}")
 
+    @cached_property
+    def most_unpacked(self) -> int:
+        """The bytes that files of this stored size may unpack to."""
+        return max(limits.MAX_UNPACKED_BYTES, self.stored * limits.MAX_RATIO)
+
     def unpack(self, size: int) -> None:
         """Takes size decompressed bytes of a block from the budget.
 
@@ -60,9 +66,8 @@ class Budget:
             LimitError: the blocks so far unpack to more than files of this stored size may.
         """
         self._unpacked += size
-        most = max(limits.MAX_UNPACKED_BYTES, self.stored * limits.MAX_RATIO)
-        if self._unpacked > most:
-            raise LimitError(f"{self.stored} stored bytes unpack to more than {most}; {limits.ADVICE}")
+        if self._unpacked > self.most_unpacked:
+            raise LimitError(f"{self.stored} stored bytes unpack to more than {self.most_unpacked}; {limits.ADVICE}")
 
 
 class _Size(NamedTuple):

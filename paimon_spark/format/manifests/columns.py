@@ -10,13 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.format.avro.container import Container, read_container, read_varint, varint
+from paimon_spark.format.avro.container import (
+    Container,
+    PackedContainer,
+    read_container,
+    read_varint,
+    scan_container,
+    unpacked_blocks,
+    varint,
+)
 from paimon_spark.format.avro.lanes import (
     Bools,
     Column,
@@ -88,6 +96,7 @@ _WANTED: dict[Path, Kind] = {
     **{(*stats, name): _BYTES for stats in _STATS.values() for name in ("_MIN_VALUES", "_MAX_VALUES")},
     **{(*stats, "_NULL_COUNTS"): Kind.COUNTS for stats in _STATS.values()},
 }  # fmt: skip
+_ONLY_NAMES = {path: _WANTED[path] for path in (_VERSION, _NAME, _EXTRAS)}
 _RANGES: dict[Path, range] = {
     ("_KIND",): KINDS, ("_BUCKET",): INT32, ("_TOTAL_BUCKETS",): INT32, _FILE["level"][0]: INT32,
     _FILE["file_size"][0]: COUNT, _FILE["row_count"][0]: COUNT, _FILE["file_source"][0]: SOURCES,
@@ -165,16 +174,6 @@ class ManifestColumns:
     def has_plain_names(self) -> bool:
         """True if the names of all data files are valid, and of ASCII; False if that takes more than a short look."""
         return _are_plain_names(self.buffer, self.columns[_NAME])
-
-    def distinct_file_names(self) -> list[str]:
-        """The names of the data files, each once, in any order: an older manifest and one that replaced it have many.
-
-        Raises:
-            CorruptFile: a text is not UTF-8, or a file name is not valid (see format/names.py).
-        """
-        path = _FILE["file_name"][0]
-        entries = dict(zip(_cut(self.buffer, self.columns[path], np.arange(len(self))), range(len(self)), strict=True))
-        return self._texts(path, np.fromiter(entries.values(), np.int64, len(entries)))
 
     def with_extra_files(self) -> Ints:
         """The numbers of the entries whose files have sidecars."""
@@ -334,27 +333,30 @@ class ManifestColumns:
         return _file_of(self.files, self.file_starts, entry)
 
 
-def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
+def decode_manifests(manifests: Sequence[tuple[str, bytes]], only_names: bool = False) -> ManifestColumns:
     """The entries of many manifests, one manifest after the other.
 
     Args:
         manifests: name, for messages, and bytes of each.
+        only_names: True decodes the names of files and of their sidecars alone: nothing else may be asked for.
 
     Raises:
         CorruptFile: a file is not a manifest, truncated or damaged.
         UnsupportedFeature: a record version this release does not know.
     """
     names = tuple(name for name, _ in manifests)
+    wanted = _ONLY_NAMES if only_names else _WANTED
     budget = Budget(sum(len(data) for _, data in manifests))
-    edges = [0]
+    packed = [scan_container(data, name) for name, data in manifests]
+    edges = list(accumulate((sum(count for count, _, _ in file.blocks) for file in packed), initial=0))
     try:
-        decoded = decode_lanes(_containers(manifests, budget, edges), _WANTED)
+        decoded = decode_lanes(_containers(names, packed, budget), wanted)
     except LaneError as error:
         where = _file_of(names, np.array(edges[:-1]), error.record)
         raise CorruptFile(f"cannot read {where} as Avro: {error}; the file is damaged") from None
     starts = np.array(edges[:-1], np.int64)
     columns = dict(decoded.columns)
-    for path in _NEEDED:
+    for path in _NEEDED & wanted.keys():
         column = columns.setdefault(path, absent_column(decoded.count))
         if not column.valid.all():
             where = _file_of(names, starts, int(np.argmin(column.valid)))
@@ -367,8 +369,9 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
             f"cannot read {_file_of(names, starts, other)}: its records have version {versions[other]}, this release "
             f"knows {MANIFEST_VERSION} only"
         )
-    partitions, partition_code = _distinct(decoded.buffer, columns[_PARTITION])
-    return ManifestColumns(names, starts, decoded.buffer, columns, partitions, partition_code)
+    if only_names:
+        return ManifestColumns(names, starts, decoded.buffer, columns, [], np.zeros(decoded.count, np.int64))
+    return ManifestColumns(names, starts, decoded.buffer, columns, *_distinct(decoded.buffer, columns[_PARTITION]))
 
 
 def columns_of_entries(name: str, entries: Iterable[ManifestEntry]) -> ManifestColumns:
@@ -409,27 +412,24 @@ def _encoded_item(item: Any, kind: Kind) -> bytes:
     return varint(0) if item is None else varint(1) + varint(item)
 
 
-def _containers(manifests: Iterable[tuple[str, bytes]], budget: Budget, edges: list[int]) -> Iterator[Container]:
-    """The files as containers; edges gets the number of the entry behind the last one of each."""
-    covered: set[int] = set()
-    for name, data in manifests:
-        container = _covered_container(data, name, budget, covered)
-        edges.append(edges[-1] + sum(count for count, _ in container.blocks))
-        yield container
+def _containers(names: Sequence[str], files: Sequence[PackedContainer], budget: Budget) -> Iterator[Container]:
+    """The files, their blocks decompressed one by one; encoded again where lanes do not cover them."""
+    covered: set[int] = set()  # id()s of schemas
+    for name, file in zip(names, files, strict=True):
+        if id(file.schema) not in covered and _is_covered(file.schema):
+            covered.add(id(file.schema))
+        if id(file.schema) in covered and all(count <= _MOST_TURNS for count, _, _ in file.blocks):
+            yield Container(file.schema, unpacked_blocks(file, name, budget))
+        else:
+            yield read_container(encode_manifest(decode_manifest(file.data, name), "null"), name)
 
 
-def _covered_container(data: bytes, name: str, budget: Budget, covered: set[int]) -> Container:
-    """The file split into blocks, encoded again where lanes do not cover it; covered: id()s of schemas they do."""
-    container = read_container(data, name, budget)
+def _is_covered(schema: Any) -> bool:
     try:
-        if id(container.schema) not in covered:
-            plan_steps(container.schema, _WANTED)
-            covered.add(id(container.schema))
-        if all(count <= _MOST_TURNS for count, _ in container.blocks):
-            return container
+        plan_steps(schema, _WANTED)
     except UncoveredSchema:
-        pass
-    return read_container(encode_manifest(decode_manifest(data, name), "null"), name)
+        return False
+    return True
 
 
 def _check_ranges(columns: Mapping[Path, Column], names: Sequence[str], starts: Ints) -> None:
@@ -475,11 +475,15 @@ def _heads(buffer: bytes, column: Column) -> Ints:
     if not len(sizes) or sizes.min() < _WORD or sizes.max() > _MOST_COMPARED:
         return np.arange(len(sizes))
     words = np.ndarray((len(buffer) - _WORD + 1,), np.uint64, buffer, strides=(1,))
-    differs = sizes[1:] != sizes[:-1]
-    for start in range(0, int(sizes.max()), _WORD):  # the last word of each row ends where the row does
-        word = words[column.values + np.minimum(start, sizes - _WORD)]
-        differs |= word[1:] != word[:-1]
-    return np.flatnonzero(np.concatenate([[True], differs]))
+    differs = np.ones(len(sizes), np.bool_)
+    differs[1:] = sizes[1:] != sizes[:-1]
+    for first in range(0, len(sizes), _MOST_TURNS):  # so few that they stay in the cache of the processor
+        some = slice(max(first - 1, 0), first + _MOST_TURNS)
+        begins, last, found = column.values[some], sizes[some] - _WORD, differs[some]
+        for start in range(0, int(last.max()) + _WORD, _WORD):  # the last word of each row ends where the row does
+            word = words[begins + np.minimum(start, last)]
+            found[1:] |= word[1:] != word[:-1]
+    return np.flatnonzero(differs)
 
 
 def _are_plain_names(buffer: bytes, column: Column) -> bool:

@@ -1,9 +1,10 @@
 """Removes orphan files, which nothing in a table names (features 7.1; Java: OrphanFilesClean, LocalOrphanFilesClean).
 
 Failed writers, rollbacks and deleted branches leave such files. First all files are listed, then the files that all
-snapshots, tags, branches and changelogs use are read, so a commit in between keeps its files. Only then old orphans are
-deleted; younger ones, which a writer may be about to commit, are counted. A listing or a read that fails stops the
-removal before anything is deleted; after a crash the next removal finds the rest.
+snapshots, tags, branches and changelogs use are read, so a commit in between keeps its files. Where a store tells the
+times of files one by one, only those that nothing uses are asked for. Only then old orphans are deleted; younger ones,
+which a writer may be about to commit, are counted. A listing or a read that fails stops the removal before anything is
+deleted; after a crash the next removal finds the rest.
 
 The rules are deliberately safer than Java's: a failed listing, or a snapshot with missing metadata, stops the removal;
 nothing is deleted before all users of files are known; directories are deleted only if they are old too, and never
@@ -23,6 +24,7 @@ from functools import partial
 from itertools import groupby
 
 from paimon_spark.errors import CorruptFile, OptionError
+from paimon_spark.file_io import is_far
 from paimon_spark.format.paths import SNAPSHOT_PREFIX, parse_expiry_mark
 from paimon_spark.store.clean.orphans_listing import (
     Candidate,
@@ -31,6 +33,7 @@ from paimon_spark.store.clean.orphans_listing import (
     Stage,
     StorageWork,
     find_candidates,
+    find_unnamed,
     list_directory,
 )
 from paimon_spark.store.clean.orphans_used import branches_of, used_names
@@ -40,7 +43,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress, Result, millis_since
 from paimon_spark.store.storage.files import list_ids
 from paimon_spark.store.storage.local_time import now_millis
-from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.parallel import map_parallel, map_parallel_if_slow
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +88,10 @@ class ThreadedWork:
     files_at_once: int = 4000
 
     def listings(self, directories: Sequence[str]) -> list[Listing]:
-        return map_parallel(partial(list_directory, self.table.file_io), directories, file_threads(self.table))
+        work, most = partial(list_directory, self.table.file_io), file_threads(self.table)
+        if is_far(self.table.location):
+            return map_parallel(work, directories, most)
+        return map_parallel_if_slow(work, directories, most=most)
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:
         try:
@@ -160,15 +166,15 @@ def remove_orphans_before(
     work = work or ThreadedWork(table)
     tell = progress or _tell_nobody
     found = find_candidates(table, branches_of(table), before, work, tell)
-    names = {file.name for file in found.files if file.stage is not Stage.WORK}
+    names = found.names()
     used = used_names(table, names, tell) if names else set[str]()
-    if not used and any(file.is_old and file.stage is Stage.MANIFEST_LIST for file in found.files):
+    unused = sorted(find_unnamed(table.file_io, found, used, before), key=lambda file: (file.stage, file.path))
+    if not used and any(file.is_old and file.stage is Stage.MANIFEST_LIST for file in unused):
         raise CorruptFile(
             f"removing orphan files of {table.location}: it has manifest lists, and no snapshot, tag, branch or "
             "changelog that names one: they were lost, or the first commit broke off; nothing was deleted. Restore "
             "the directory snapshot; if the table never had one, drop the table and create it again"
         )
-    unused = sorted((file for file in found.files if file.name not in used), key=lambda file: (file.stage, file.path))
     unnamed = _without_marks(table, unused)
     orphans = [file for file in unnamed if file.is_old]
     younger = [file for file in unnamed if not file.is_old]

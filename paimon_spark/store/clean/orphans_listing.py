@@ -7,12 +7,13 @@ each branch ``snapshot`` and ``changelog``. Other directories and files with oth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import chain
 from typing import NamedTuple, Protocol
 
-from paimon_spark.file_io import FileIO, is_same_store
+from paimon_spark.file_io import FileIO, find_status, is_same_store, list_names
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import (
     CHANGELOG_PREFIX,
@@ -36,10 +37,12 @@ from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress
 from paimon_spark.store.storage.files import SUCCESS
+from paimon_spark.store.storage.parallel import map_parallel_if_slow
 
 _BUCKET_PREFIX = "bucket-"
 _MANAGED_BLOBS = ".managed.blob"  # shared by tables; the official system never treats them as orphans
 _ENTROPY = re.compile("[01]+")
+_LOOKED_AT = 64  # files by one job
 _HINTS = frozenset({EARLIEST, LATEST})
 _UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _WORK = re.compile(rf"\..+\.{_UUID}\.tmp|\.probe-{_UUID}", re.ASCII)
@@ -72,12 +75,14 @@ class Listing:
         entries: the number of files and directories in it.
         directories: the directories in it.
         files: the files in it with a modification time.
+        names: the files in it whose sizes and times the store tells only one by one; then there are no `files`.
     """
 
     path: str
     entries: int
     directories: tuple[Found, ...]
     files: tuple[Found, ...]
+    names: tuple[str, ...] = ()
 
 
 class StorageWork(Protocol):
@@ -130,25 +135,46 @@ class Candidate(NamedTuple):
         return f"{self.directory}/{self.name}"
 
 
+class Unseen(NamedTuple):
+    """Files of one directory and stage of which only the names are known."""
+
+    directory: str
+    stage: Stage
+    names: Sequence[str]
+
+
 @dataclass
 class Candidates:
     """All files that may be orphans, including those that are too young to delete.
 
     Attributes:
         files: in no order.
+        unseen: other files, whose sizes and times are asked for when nothing names them (see find_unnamed).
         entries: the number of files and directories in a bucket or partition, by its path.
         modified_millis: the modification time of a bucket or partition, before anything was deleted.
         unreachable: external paths in another store than the table, which were not listed.
     """
 
     files: list[Candidate] = field(default_factory=list)
+    unseen: list[Unseen] = field(default_factory=list)
     entries: dict[str, int] = field(default_factory=dict)
     modified_millis: dict[str, int] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
 
+    def names(self) -> set[str]:
+        """The names of all files that a snapshot, tag, branch or changelog may name."""
+        found = {file.name for file in self.files if file.stage is not Stage.WORK}
+        found.update(*(some.names for some in self.unseen if some.stage is not Stage.WORK))
+        return found
+
 
 def list_directory(file_io: FileIO, path: str) -> Listing:
     """Lists one directory; files without a modification time are left out. Raises StorageError."""
+    named = list_names(file_io, path)
+    if named is not None:
+        inner = tuple(Found(s.name, 0, s.modified_millis) for s in named.directories)
+        names = tuple(name for name in named.files if not name.endswith(_MANAGED_BLOBS))
+        return Listing(path, len(inner) + len(named.files), inner, (), names)
     listed = file_io.list(path)
     directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
     files = [
@@ -194,6 +220,8 @@ def find_candidates(
             for name, size, millis in listing.files
             if not (is_split and name == SUCCESS)
         ]
+        names = [name for name in listing.names if name != SUCCESS] if is_split else listing.names
+        found.unseen.append(Unseen(listing.path, Stage.DATA, names))
     places = _metadata_places(table, branches)
     for listing in list_all(list(places)):
         stage_of = places[listing.path]
@@ -202,7 +230,37 @@ def find_candidates(
             for name, size, millis in listing.files
             if (stage := stage_of(name)) is not None
         ]
+        of_stage: dict[Stage, list[str]] = {}
+        for name in listing.names:
+            if (stage := stage_of(name)) is not None:
+                of_stage.setdefault(stage, []).append(name)
+        found.unseen += (Unseen(listing.path, stage, names) for stage, names in of_stage.items())
     return found
+
+
+def find_unnamed(file_io: FileIO, found: Candidates, named: Set[str], before: int) -> list[Candidate]:
+    """The files that nothing names; those that are gone meanwhile, or have no modification time, are left out.
+
+    Args:
+        file_io: the store of the table.
+        found: all files that may be orphans.
+        named: the names that anything in the table names.
+        before: epoch millis; files changed before this time are old.
+
+    Raises:
+        StorageError: a file could not be looked at.
+    """
+    left = [(u.directory, u.stage, name) for u in found.unseen for name in u.names if name not in named]
+
+    def look(places: Sequence[tuple[str, Stage, str]]) -> Iterator[Candidate]:
+        for directory, stage, name in places:
+            status = find_status(file_io, f"{directory}/{name}")
+            if status is not None and not status.is_directory and status.modified_millis > 0:
+                yield Candidate(directory, name, status.size, stage, status.modified_millis < before)
+
+    pieces = [left[start : start + _LOOKED_AT] for start in range(0, len(left), _LOOKED_AT)]
+    seen = map_parallel_if_slow(lambda piece: list(look(piece)), pieces)
+    return [file for file in found.files if file.name not in named] + list(chain.from_iterable(seen))
 
 
 def _leaves(

@@ -45,6 +45,7 @@ _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds; for another job to finish a dele
 _ROUNDS = 20
 _WIDEST_GAP = 1000  # ids that a listing may have missed between two others
 _EXTRA_FILES = ("_FILE", "_EXTRA_FILES")
+_CHANGELOG = "compacted-changelog-"  # begins the name of a file, or of a part of another file
 _PART_OF_CHANGELOG = re.compile(r"(compacted-changelog-[^$]*\$\d+-\d+)-\d+-\d+(\..*)", re.ASCII)
 
 Key: TypeAlias = tuple[tuple[str, ...] | str | None, ...]
@@ -133,7 +134,7 @@ def used_names(table: Table, wanted: Set[str], progress: Progress) -> set[str]:
             time.sleep(wait)
             continue
         if newest is not None and all(h.number is not None and h.number > newest.get(h.branch, 2**63) for h in new):
-            return reader.used
+            return reader.used()
         newest = {holder.branch: holder.number for holder in holders if holder.number is not None}
     raise CorruptFile(
         f"removing orphan files of {table.location}: its snapshots, tags and branches change faster than they can be "
@@ -238,12 +239,16 @@ class _Reader:
     """Reads each metadata file once, and collects the wanted names."""
 
     def __init__(self, table: Table, wanted: Set[str], progress: Progress) -> None:
-        self.used: set[str] = set()
         self._table, self._wanted, self._progress = table, wanted, progress
+        self._left = set(wanted)  # the wanted names that nothing read so far names
         self._lists: dict[str, tuple[str, ...]] = {}  # names of their manifests, until all are read
         self._manifests: set[str] = set()
         self._sizes: dict[str, int] = {}  # of manifests, as recorded
         self._indexes: set[str] = set()
+
+    def used(self) -> set[str]:
+        """The wanted names among those of all that was read."""
+        return set(self._wanted) - self._left
 
     def read(self, holders: Sequence[_Holder]) -> dict[str, str]:
         """Adds the file names of the holders.
@@ -301,8 +306,8 @@ class _Reader:
             found = map_parallel(lambda place: find_bytes(self._table.file_io, place[1]), paths)
             present = [(name, path, data) for (name, path), data in zip(paths, found, strict=True) if data is not None]
             if present:
-                columns = decode_manifests([(path, data) for _, path, data in present])
-                self._add(columns.distinct_file_names())
+                columns = decode_manifests([(path, data) for _, path, data in present], only_names=True)
+                self._add(columns.file_names)
                 for extra in columns.lists(_EXTRA_FILES, columns.with_extra_files()):
                     self._add(extra or ())
                 self._manifests.update(name for name, _, _ in present)
@@ -310,11 +315,8 @@ class _Reader:
             self._progress("manifests", len(wanted), len(wanted))
 
     def _add(self, names: Iterable[str]) -> None:
-        given = set(names)
-        found = given & self._wanted
-        self.used |= found
-        for name in given - found:
-            if name.startswith("compacted-changelog-"):  # it may stand for a part of another file
-                part = _PART_OF_CHANGELOG.fullmatch(name)
-                if part is not None and part[1] + part[2] in self._wanted:
-                    self.used.add(part[1] + part[2])
+        given = list(names)
+        self._left.difference_update(given)
+        if _CHANGELOG in "\n".join(given):  # few tables have any
+            parts = (_PART_OF_CHANGELOG.fullmatch(name) for name in given if name.startswith(_CHANGELOG))
+            self._left.difference_update(part[1] + part[2] for part in parts if part is not None)

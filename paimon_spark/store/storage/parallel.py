@@ -170,7 +170,10 @@ def _waited() -> float:
 
 
 def map_parallel_if_slow(
-    function: Callable[[A], B], items: Iterable[A], waited: Callable[[], float] = _waited
+    function: Callable[[A], B],
+    items: Iterable[A],
+    waited: Callable[[], float] = _waited,
+    most: int = READ_THREADS,
 ) -> list[B]:
     """As map_parallel, for jobs that are short where the storage is near.
 
@@ -182,6 +185,7 @@ def map_parallel_if_slow(
         function: the job.
         items: the arguments, one for each job.
         waited: the seconds in which this thread did not compute, counted from some time on.
+        most: the most jobs to run concurrently.
 
     Raises:
         Exception: the error of the first job, in the order of the items, that failed.
@@ -194,7 +198,7 @@ def map_parallel_if_slow(
         slow += waited() - began >= LONG_WAIT
         if slow >= 3 and 2 * slow > len(done):
             break
-    return done + map_parallel(function, given[len(done) :])
+    return done + map_parallel(function, given[len(done) :], most)
 
 
 class Background:

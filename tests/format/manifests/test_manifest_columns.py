@@ -50,7 +50,6 @@ def assert_equal_to_reference(columns: ManifestColumns, expected: Sequence[Manif
     assert columns.needed_integers("min_sequence_number").tolist() == [e.file.min_sequence_number for e in expected]
     assert columns.max_sequence_number.tolist() == [e.file.max_sequence_number for e in expected]
     assert columns.file_names == [e.file.file_name for e in expected]
-    assert sorted(columns.distinct_file_names()) == sorted({e.file.file_name for e in expected})
     assert columns.with_extra_files().tolist() == [i for i, e in enumerate(expected) if e.file.extra_files]
     assert [columns.partitions[code] for code in columns.partition_code] == [e.partition for e in expected]
     assert len(set(columns.partitions)) == len(columns.partitions)
@@ -62,6 +61,27 @@ def test_genuine_manifests_of_all_writers_in_one_go() -> None:
     expected = [entry for file in files for entry in decode_manifest(file.data, str(file))]
     assert len(expected) > 500
     assert_equal_to_reference(decode_manifests([(str(file), file.data) for file in files]), expected)
+
+
+def test_the_names_of_genuine_manifests_alone() -> None:
+    files = [(str(file), file.data) for file in golden_files("manifest")]
+    named, whole = decode_manifests(files, only_names=True), decode_manifests(files)
+    assert named.file_names == whole.file_names
+    assert len(named) == len(whole) > 500
+    assert named.with_extra_files().tolist() == whole.with_extra_files().tolist() != []
+    path, some = ("_FILE", "_EXTRA_FILES"), whole.with_extra_files()
+    assert named.lists(path, some) == whole.lists(path, some)
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a\\b"])
+def test_a_name_that_is_none_is_refused_where_names_alone_are_decoded(name: str) -> None:
+    files = [
+        ("m", encode_manifest(ENTRIES)),
+        ("bad", encode_manifest([ENTRIES[1]._replace(file=BARE._replace(file_name=name))])),
+    ]
+    named = decode_manifests(files, only_names=True)
+    with pytest.raises(CorruptFile, match="cannot read bad: field '_FILE_NAME'"):
+        len(named.file_names)
 
 
 @pytest.mark.parametrize("writer", ["java-0.7", "java-0.9", "java-2.1", "pypaimon-2.1.0", "pypaimon-rust-0.4.0"])

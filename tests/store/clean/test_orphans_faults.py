@@ -24,7 +24,7 @@ from support.tables.expiring import branch, copied, live_on, new_table, rules, s
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import PaimonError
-from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
+from paimon_spark.file_io import FileIO, FileStatus, ListedNames, LocalFileIO
 from paimon_spark.store.clean import orphans_used
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult, remove_orphan_files
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -138,6 +138,11 @@ def test_every_failing_listing_aborts(lived: Table, tmp_path: Path) -> None:
         assert stored(table) == files, at
 
 
+def test_only_files_that_nothing_names_are_looked_at(lived: Table, tmp_path: Path) -> None:
+    _, _, log = quiet_run(lived, tmp_path)
+    assert log.count("status") == len(ORPHANS)
+
+
 # ------------------------------------------------------------------------------------------------ listings that lie
 
 
@@ -148,6 +153,16 @@ class LyingFileIO:
     inner: FileIO
     hidden: frozenset[str]
     invented: frozenset[str]
+    names_first: bool = False
+    """Whether it tells names alone, and then what a file is that really is there."""
+
+    @property
+    def list_names(self) -> Callable[[str], ListedNames] | None:
+        return self._names if self.names_first else None
+
+    def _names(self, path: str) -> ListedNames:
+        directories = [s for s in self.inner.list(path) if s.is_directory and s.path not in self.hidden]
+        return ListedNames(directories, [s.name for s in self.list(path) if not s.is_directory])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -186,12 +201,13 @@ def test_stale_listings(lived: Table, data: st.DataObject, tmp_path_factory: pyt
         hidden -= {data.draw(st.sampled_from(sorted(snapshots)))}
     hidden -= {"changelog/changelog-1"}
     invented = data.draw(st.frozensets(st.sampled_from(["bucket-0/y", "manifest/y", "snapshot/y", "index/y"])))
-    root = table.location
-    io = LyingFileIO(
-        LocalFileIO(), frozenset(f"{root}/{name}" for name in hidden), frozenset(f"{root}/{name}" for name in invented)
-    )
+    root, names_first = table.location, data.draw(st.booleans())
+    lacking, more = (frozenset(f"{root}/{name}" for name in names) for names in (hidden, invented))
+    io = LyingFileIO(LocalFileIO(), lacking, more, names_first)
     done = clean(replace(table, file_io=io))  # type: ignore[arg-type]  # the rest of FileIO by __getattr__
-    assert {os.path.relpath(path, root) for path in done.paths} == (set(ORPHANS) - hidden) | invented
+    assert {os.path.relpath(path, root) for path in done.paths} == (set(ORPHANS) - hidden) | (
+        frozenset() if names_first else invented  # what is not there is seen when it is looked at
+    )
     assert all_states(table) == before
     check_table(table.location)
 

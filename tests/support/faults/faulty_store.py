@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import IO, NoReturn, TypeVar, cast
 
-from paimon_spark.file_io import ConfinedFileIO, DirectoryIO, FileIO, FileStatus, OutputStream
+from paimon_spark.file_io import (
+    ConfinedFileIO,
+    DirectoryIO,
+    FileIO,
+    FileStatus,
+    ListedNames,
+    OutputStream,
+    find_status,
+    list_names,
+)
 from paimon_spark.file_io.base import WholeOrNothing
 from support.long_runs import LONG
 
@@ -156,6 +165,14 @@ class FaultyFileIO:
 
     def list(self, path: str) -> list[FileStatus]:
         return self._read("list", lambda: self.inner.list(path))
+
+    def list_names(self, path: str) -> ListedNames | None:
+        if not hasattr(self.inner, "list_names"):
+            return None
+        return self._read("list", lambda: list_names(self.inner, path))
+
+    def find_status(self, path: str) -> FileStatus | None:
+        return self._read("status", lambda: find_status(self.inner, path))
 
     def exists(self, path: str) -> bool:
         return self._read("exists", lambda: self.inner.exists(path))

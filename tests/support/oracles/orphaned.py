@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paimon_spark.file_io import FileStatus
+from paimon_spark.file_io import FileStatus, ListedNames
 from paimon_spark.format.manifests.codec import decode_manifest, decode_manifest_list
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest
 from paimon_spark.store.clean.orphans import remove_orphan_files
@@ -123,6 +123,12 @@ class NotingFileIO(NotedFileIO):
         if path.endswith(self.broken or "\0"):
             raise PermissionError(f"no access to {path}")
         return super().list(path)
+
+    def list_names(self, path: str) -> ListedNames:
+        self.note("list", path)
+        if path.endswith(self.broken or "\0"):
+            raise PermissionError(f"no access to {path}")
+        return super().list_names(path)
 
     def delete_many(self, paths: Sequence[str]) -> None:
         for path in paths:
