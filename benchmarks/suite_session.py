@@ -1,10 +1,12 @@
-"""The queries of a suite in one Spark session: seconds of each, and a digest of its rows. Prints lines of JSON.
+"""Queries of a suite in one Spark session, by several candidates in turn.
 
-``python suite_session.py WAREHOUSE ROUNDS NAMES [JAR]``. The folder WAREHOUSE has ``texts.json``, which is an object
-of texts by their numbers, ``parquet``, with a folder for each table, and databases with these tables. NAMES are the
-candidates, with commas between them, which take turns: ``parquet``, ``cat.sql LAYOUT``, ``spark.sql LAYOUT``,
-``jvm LAYOUT``. `jvm` is the connector in JAR. This package is imported for `cat.sql` and `spark.sql` only, so that a
-Python with another PySpark can run the others. A query that fails has its error in place of a digest, and no seconds.
+``python suite_session.py WAREHOUSE NAMES [JAR]`` reads numbers of queries, a line each, and prints for each a line of
+JSON: a list with the name, the seconds and a digest of the rows of each candidate. A query that fails has its error in
+place of a digest, and no seconds. The folder WAREHOUSE has ``texts.json``, which is an object of texts by their
+numbers, ``parquet``, with a folder for each table, and databases with these tables. NAMES are the candidates, with
+commas between them: ``parquet``, ``cat.sql LAYOUT``, ``spark.sql LAYOUT``, ``jvm LAYOUT``. `jvm` is the connector in
+JAR. This package is imported for `cat.sql` and `spark.sql` only, so that a Python with another PySpark can run the
+others.
 """
 
 from __future__ import annotations
@@ -70,25 +72,25 @@ def text_of(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float | Decimal) else str(value)
 
 
-def main(warehouse: Path, rounds: int, names: list[str], jar: str | None = None) -> None:
+def said(name: str, query: Callable[[str], DataFrame], text: str) -> dict[str, Any]:
+    began = time.perf_counter()
+    try:
+        return {"name": name, "digest": digest(query(text)), "seconds": time.perf_counter() - began}
+    except PySparkException as error:
+        return {"name": name, "digest": f"fails: {error}"[:300]}
+
+
+def main(warehouse: Path, names: list[str], jar: str | None = None) -> None:
     spark = session(jar, warehouse)
-    queries = json.loads((warehouse / "texts.json").read_text("utf-8"))
+    texts = json.loads((warehouse / "texts.json").read_text("utf-8"))
     run = {name: candidate(name, spark, warehouse) for name in names}
     first = next((warehouse / "parquet").iterdir()).name
     for query in run.values():
         query(f"select count(*) from {first}").collect()
-    for number, text in queries.items():
-        for _ in range(rounds):
-            for name, query in run.items():
-                said = {"query": number, "name": name}
-                began = time.perf_counter()
-                try:
-                    said |= {"digest": digest(query(text)), "seconds": time.perf_counter() - began}
-                except PySparkException as error:
-                    said["digest"] = f"fails: {error}"[:300]
-                print(json.dumps(said), flush=True)
+    for number in map(str.strip, sys.stdin):
+        print(json.dumps([said(name, query, texts[number]) for name, query in run.items()]), flush=True)
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3].split(","), *sys.argv[4:])
+    main(Path(sys.argv[1]), sys.argv[2].split(","), *sys.argv[3:])

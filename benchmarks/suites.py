@@ -3,7 +3,8 @@
 Each table is there as Parquet files and in some layouts, which are databases: ``append``, without keys; ``compacted``,
 with keys; ``upserted``, with keys and five upserts of 5 % that are not compacted. ``PAIMON_JVM_PYTHON`` and
 ``PAIMON_JVM_JAR`` name the peer, as for the part `cold`; without them its lines are left out. ``PAIMON_BENCH_ROUNDS``
-says how often each query runs; its best round counts, as Java compiles what runs often.
+says how often each query runs; its best round counts, as Java compiles what runs often. ``PAIMON_BENCH_QUERIES=9,22``
+runs these alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,22 +100,42 @@ def before_upserts(rows: DataFrame, keys: list[str]) -> DataFrame:
     )
 
 
-def run_session(suite: Suite, warehouse: Path, names: list[str], jar: str | None) -> list[dict[str, Any]]:
-    """What a session prints: a line for each query, round and candidate."""
-    rounds = os.environ.get("PAIMON_BENCH_ROUNDS", str(ROUNDS))
-    command = [os.environ["PAIMON_JVM_PYTHON"] if jar else sys.executable]
-    command += [str(Path(__file__).with_name("suite_session.py")), str(warehouse), rounds, ",".join(names)]
+def started(warehouse: Path, names: list[str], jar: str | None) -> subprocess.Popen[str]:
+    """A session that runs each query whose number it reads, by all names in turn."""
+    python = os.environ["PAIMON_JVM_PYTHON"] if jar else sys.executable
+    command = [python, str(Path(__file__).with_name("suite_session.py")), str(warehouse), ",".join(names)]
     command += [jar] if jar else []
     env = {key: value for key, value in os.environ.items() if not jar or key != "PYTHONPATH"}
-    found = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as session:
-        for line in session.stdout or ():
-            if line.startswith("{"):
-                said = json.loads(line)
-                print(f"{said['name']} q{said['query']}: {said.get('seconds', said['digest'])}", flush=True)
-                found.append(said)
-    if session.returncode:
-        raise SystemExit(f"{suite.part}: the session of {', '.join(names)} ended with {session.returncode}")
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=env, text=True)
+
+
+def asked(session: subprocess.Popen[str], query: str) -> list[dict[str, Any]]:
+    """What a session says of a query: of each name the digest of the rows, and the seconds."""
+    assert session.stdin is not None
+    assert session.stdout is not None
+    print(query, file=session.stdin, flush=True)
+    for line in session.stdout:
+        if line.startswith("[{"):
+            found: list[dict[str, Any]] = json.loads(line)
+            return found
+    raise SystemExit(f"q{query}: a session ended with {session.wait()}")
+
+
+def run_sessions(suite: Suite, warehouse: Path) -> list[dict[str, Any]]:
+    """What the sessions say of each query and round. They take turns, so that other work on the machine slows all."""
+    texts = json.loads((warehouse / "texts.json").read_text("utf-8"))
+    queries = [q for q in os.environ.get("PAIMON_BENCH_QUERIES", "").split(",") if q] or list(texts)
+    rounds, peers, found = int(os.environ.get("PAIMON_BENCH_ROUNDS", ROUNDS)), suite.peers(), []
+    with ExitStack() as stack:
+        sessions = [stack.enter_context(started(warehouse, ["parquet", *suite.bars], None))]
+        if peers:
+            sessions.append(stack.enter_context(started(warehouse, peers, os.environ["PAIMON_JVM_JAR"])))
+        for query in (query for query in queries for _ in range(rounds)):
+            for said in (said for session in sessions for said in asked(session, query)):
+                seconds = f"{said['seconds']:.2f} s, " if "seconds" in said else ""
+                print(f"{said['name']} q{query}: {seconds}{said['digest']}", flush=True)
+                found.append({"query": query, **said})
     return found
 
 
@@ -151,7 +173,7 @@ def report(results: Results, suite: Suite, best: Mapping[str, Seconds]) -> None:
             results.lower(f"{what}: time / {peer.split()[0]}", mean, "x", bar, note)
             if layout == "upserted":
                 floor = {q: best["parquet"][q] / best[peer][q] for q in ratios}
-                for q, single in suite.single.items():
+                for q, single in ((q, bar) for q, bar in suite.single.items() if q in ratios):
                     note = f"plain Parquet {floor[q]:.2f} x"
                     results.lower(f"{what}: time / jvm, q{q}", ratios[q], "x", single, note)
                 worst = max(ratios, key=ratios.__getitem__)
@@ -162,12 +184,9 @@ def report(results: Results, suite: Suite, best: Mapping[str, Seconds]) -> None:
 
 def run_suite(results: Results, suite: Suite, warehouse: Path) -> None:
     """The lines of a suite whose tables and ``texts.json`` are in the warehouse."""
-    lines = run_session(suite, warehouse, ["parquet", *suite.bars], None)
-    peers = suite.peers()
-    lines += run_session(suite, warehouse, peers, os.environ["PAIMON_JVM_JAR"]) if peers else []
     best: dict[str, Seconds] = defaultdict(dict)
     digests: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for line in lines:
+    for line in run_sessions(suite, warehouse):
         query, name = line["query"], line["name"]
         digests[query][name].add(line["digest"])
         if "seconds" in line:
