@@ -142,6 +142,38 @@ def test_dictionaries_only_where_values_repeat() -> None:
         assert {chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page} == chosen
 
 
+@pytest.mark.parametrize("rows", [2_000, 100_000])
+def test_a_dictionary_has_at_most_a_quarter_as_many_values_as_there_are_rows(rows: int) -> None:
+    """Of a sample of 100,000 rows most of 15,000 values are there once: they are still few."""
+    random = np.random.default_rng(6)
+    few, many = rows * 15 // 100, rows * 6 // 10
+    columns = {
+        "few": pa.array(random.integers(0, few, rows)),
+        "many": pa.array(random.integers(0, many, rows)),
+        "few doubles": pa.array(random.integers(0, few, rows) / 7),
+        "half of them one": pa.array(np.where(random.random(rows) < 0.5, 0, random.integers(0, 2**60, rows))),
+        "long": pa.array([f"{n:0300}" for n in random.integers(0, few, rows).tolist()]),
+    }
+    types = [DataType(Root.BIGINT), DataType(Root.BIGINT), DataType(Root.DOUBLE), DataType(Root.BIGINT), STRING]
+    fields = tuple(DataField(i, name, t) for i, (name, t) in enumerate(zip(columns, types, strict=True)))
+    file = written(fields, pa.RecordBatch.from_arrays(list(columns.values()), schema=arrow_schema(fields)))
+    metadata = pq.read_metadata(io.BytesIO(file))
+    chunks = [metadata.row_group(0).column(i) for i in range(metadata.num_columns)]
+    long = {"long"} if few * 300 < 2**20 else set()  # a dictionary of more bytes is given up halfway
+    assert {chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page} == {"few", "few doubles"} | long
+
+
+def test_doubles_of_a_dictionary_keep_their_bits() -> None:
+    values = np.array([0.0, -0.0, np.inf, -np.inf, 5e-324, -5e-324, 1.5])
+    nans = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001], np.uint64).view(np.float64)
+    column = np.random.default_rng(7).choice(np.concatenate([values, nans]), 10_000)
+    fields = fields_of(DataType(Root.DOUBLE))
+    file = written(fields, pa.RecordBatch.from_arrays([pa.array(column)], schema=arrow_schema(fields)))
+    assert pq.read_metadata(io.BytesIO(file)).row_group(0).column(0).has_dictionary_page
+    found = read(file, fields)["c0"].to_numpy()
+    assert found.view(np.uint64).tolist() == column.view(np.uint64).tolist()
+
+
 def test_row_groups_have_the_wanted_rows_or_fewer_if_big() -> None:
     fields = fields_of(STRING)
     batch = batch_of(fields, ["x" * 1000] * 1000)
