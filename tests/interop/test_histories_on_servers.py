@@ -21,6 +21,8 @@ from support.oracles.checker import check_table
 from support.servers.builds import ServerUnavailable
 from support.servers.storage import STORAGE_SERVERS, StorageServer
 
+from paimon_spark.file_io.object_store import forget_clients
+
 pytestmark = [pytest.mark.interop, pytest.mark.server]
 
 COUNT = tries("PAIMON_SERVER_HISTORIES", ci=2, long=100)
@@ -40,6 +42,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[StorageServer]:
             for option, variable in VARIABLES.items():
                 if option in running.options:
                     environment.setenv(variable, running.options[option])
+            forget_clients()  # of a bucket of that name on the server before
             yield running
     except ServerUnavailable as reason:
         pytest.skip(str(reason))
