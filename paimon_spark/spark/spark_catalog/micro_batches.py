@@ -44,6 +44,7 @@ _log = logging.getLogger(__name__)
 _READ = "org.apache.spark.sql.connector.read."
 _STREAMING = _READ + "streaming."
 _MOST_FILES = 2**31 - 1
+_lacking: set[str] = set()  # classes that Spark cannot compile, of which the user was told
 _NAME = "PaimonStreams"
 _SOURCE = """
 import java.util.ArrayList;
@@ -165,8 +166,15 @@ def micro_batch_stream(of: NamedTable, asked: AskedStream) -> Java:
     objects = of.objects
     try:
         streams = objects.compiled(_NAME, _SOURCE)
-    except Py4JError:
-        _log.debug("this Spark lacks a class for streams by name", exc_info=True)
+    except Py4JError as error:
+        if _NAME not in _lacking:
+            _lacking.add(_NAME)
+            _log.warning(
+                "streams by name are read as those by path, with a Python process of their own on the driver: this "
+                "Spark lacks a class that they are made with (%s)",
+                getattr(error, "java_exception", error),
+            )
+        _log.debug("streams by name are read as those by path", exc_info=True)
         schema = struct_of(objects, asked.shown)
         return source_stream(of.session.spark, objects, schema, asked.options, asked.checkpoint)
     reader = PaimonStreamReader(CaseInsensitiveDict(asked.options), asked.shown)

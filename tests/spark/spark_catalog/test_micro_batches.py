@@ -325,16 +325,22 @@ def test_errors_are_sentences(lake: Lake, tmp_path: Path) -> None:
 
 
 def test_a_spark_without_the_classes_streams_by_the_python_source(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The user is told once."""
     module = "paimon_spark.spark.spark_catalog.micro_batches"
     lake.sql("CREATE TABLE t AS SELECT id FROM range(3)")
     monkeypatch.setattr(f"{module}._NAME", "PaimonLacking")
     monkeypatch.setattr(f"{module}._SOURCE", "public class PaimonLacking { org.apache.spark.sql.NoOffset offset; }")
     frame = by_name(lake, {}).withColumn("file", F.input_file_name())
-    ((_, rows),) = run(frame, tmp_path / "ck")
+    with caplog.at_level("WARNING", module):
+        ((_, rows),) = run(frame, tmp_path / "ck")
+        run(frame, tmp_path / "again")
     assert not read_by_spark(rows)
     assert [row[0] for row in rows] == [0, 1, 2]
+    (told,) = [record.getMessage() for record in caplog.records if record.name == module]
+    assert "lacks a class" in told
+    assert "CompileException" in told
 
 
 def test_a_session_with_a_stream_is_collected(lake: Lake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
