@@ -57,8 +57,8 @@ _MOST_TURNS = 2**14
 """Records of a block: lanes take a turn, and some kB, for each. Writers put some hundred into one."""
 _WORD, _MOST_COMPARED = 8, 512
 """Bytes: of a word, and of partition rows that are compared word by word."""
-_TOP_BITS, _BELOW_TOP = np.uint64(0x8080808080808080), np.uint64(0x7F7F7F7F7F7F7F7F)
-_MARKS = [np.uint64(0x0101010101010101 * ord(mark)) for mark in NOT_IN_NAMES]
+_MARKS = [mark.encode() for mark in NOT_IN_NAMES]
+_MOST_LENGTHS = 32  # of names that are looked at together
 _INTEGER, _BYTES = Kind.INTEGER, Kind.BYTES
 _VERSION: Path = ("_VERSION",)
 _PARTITION: Path = ("_PARTITION",)
@@ -487,21 +487,18 @@ def _heads(buffer: bytes, column: Column) -> Ints:
 
 
 def _are_plain_names(buffer: bytes, column: Column) -> bool:
-    """True if the spans are of usual lengths, and of ASCII without the marks that no name may have (format.names)."""
+    """True if the spans are of few lengths, and of ASCII without the marks that no name may have (format.names)."""
     sizes = column.ends - column.values
-    if not len(sizes) or sizes.min() < _WORD or sizes.max() > _MOST_COMPARED:
+    lengths = np.unique(sizes).tolist()
+    if not lengths or len(lengths) > _MOST_LENGTHS or lengths[0] < _WORD or lengths[-1] > _MOST_COMPARED:
         return False
-    words = np.ndarray((len(buffer) - _WORD + 1,), np.uint64, buffer, strides=(1,))
-    for first in range(0, len(sizes), _MOST_TURNS):  # so few that they stay in the cache of the processor
-        begins, last = column.values[first : first + _MOST_TURNS], sizes[first : first + _MOST_TURNS] - _WORD
-        good, bits = np.full(len(last), _TOP_BITS), np.zeros(len(last), np.uint64)
-        for start in range(0, int(last.max()) + _WORD, _WORD):  # the last word of each name ends where the name does
-            word = words[begins + np.minimum(start, last)]
-            bits |= word
-            for mark in _MARKS:  # the sum has the top bit of each byte of 7 bits that is not the mark
-                good &= (word ^ mark) + _BELOW_TOP
-        if (bits & _TOP_BITS).any() or not (good == _TOP_BITS).all():
-            return False
+    for length in lengths:
+        places = np.ndarray((len(buffer) - length + 1,), f"V{length}", buffer, strides=(1,))
+        begins = column.values[sizes == length]
+        for first in range(0, len(begins), _MOST_TURNS):
+            names = places[begins[first : first + _MOST_TURNS]].tobytes()
+            if not names.isascii() or any(mark in names for mark in _MARKS):
+                return False
     return True
 
 
