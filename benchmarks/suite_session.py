@@ -21,7 +21,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 
@@ -76,8 +75,8 @@ def said(name: str, query: Callable[[str], DataFrame], text: str) -> dict[str, A
     began = time.perf_counter()
     try:
         return {"name": name, "digest": digest(query(text)), "seconds": time.perf_counter() - began}
-    except PySparkException as error:
-        return {"name": name, "digest": f"fails: {error}"[:300]}
+    except Exception as error:  # whatever it is, it is what the user sees
+        return {"name": name, "digest": f"fails: {type(error).__name__}: {error}"[:300]}
 
 
 def main(warehouse: Path, names: list[str], jar: str | None = None) -> None:
