@@ -23,7 +23,7 @@ from paimon_spark.arrow.formats.shared_maps import SharedColumns
 from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_nulls
 from paimon_spark.arrow.parquet.footer_rewrites import fixed_to_int96
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
-from paimon_spark.arrow.raw_values import from_numpy
+from paimon_spark.arrow.raw_values import from_numpy, to_numpy
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.types import DataField, DataType
@@ -312,7 +312,7 @@ def _dictionary_pays(leaf: pa.Array, share: float) -> bool:
     values = leaf.drop_null()
     if len(values) < 64:
         return False
-    counts = values.value_counts().field("counts").to_numpy()
+    counts = to_numpy(values.value_counts().field("counts"))
     distinct = len(counts) if share == 1 else _distinct(counts)
     is_small = distinct * values.nbytes <= _DICTIONARY_BYTES * len(values)
     return is_small and distinct * _REPEATS * share <= len(values)
