@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from connector import with_connector
 from process_times import CountedCalls, processor_seconds
 from pyspark.sql import DataFrame, SparkSession
 
@@ -43,10 +44,7 @@ def session(kind: str, root: str, jar: str | None) -> SparkSession:
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.sql.session.timeZone", "UTC")
     if kind == "jvm":
-        builder = builder.config("spark.jars", str(jar)).config("spark.sql.catalog.paimon.warehouse", f"file:{root}")
-        builder = builder.config("spark.sql.catalog.paimon", "org.apache.paimon.spark.SparkCatalog")
-        extension = "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions"
-        builder = builder.config("spark.sql.extensions", extension)
+        builder = with_connector(builder, str(jar), root)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark

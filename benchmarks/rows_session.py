@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from connector import with_connector
 from pyspark.sql import DataFrame, SparkSession
 
 KEYED, APPENDED, FILES = 5_000_000, 10_000_000, 40
@@ -45,13 +46,7 @@ def session(jar: str | None, warehouse: str, storage: Mapping[str, str] = Mappin
     builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.driver.memory", "4g").config("spark.sql.session.timeZone", "UTC")
     if jar is not None:
-        builder = builder.config("spark.jars", jar)
-        place = warehouse if "://" in warehouse else f"file:{warehouse}"
-        for key, value in {"warehouse": place, **storage}.items():
-            builder = builder.config(f"spark.sql.catalog.paimon.{key}", value)
-        builder = builder.config("spark.sql.catalog.paimon", "org.apache.paimon.spark.SparkCatalog")
-        extension = "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions"
-        builder = builder.config("spark.sql.extensions", extension)
+        builder = with_connector(builder, jar, warehouse, storage)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark

@@ -21,6 +21,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from connector import with_connector
 from pyspark.sql import DataFrame, SparkSession
 
 
@@ -30,10 +31,7 @@ def session(jar: str | None, warehouse: Path) -> SparkSession:
     builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.driver.memory", "4g").config("spark.sql.session.timeZone", "UTC")
     if jar is not None:
-        builder = builder.config("spark.jars", jar).config("spark.sql.catalog.paimon.warehouse", f"file:{warehouse}")
-        builder = builder.config("spark.sql.catalog.paimon", "org.apache.paimon.spark.SparkCatalog")
-        extension = "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions"
-        builder = builder.config("spark.sql.extensions", extension)
+        builder = with_connector(builder, jar, warehouse)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark

@@ -349,8 +349,13 @@ def _finds_this_one_alone(objects: JvmObjects) -> bool:
     mine = Path(sys.executable)
     if python is None or Path(python).parent != mine.parent or not mine.samefile(python):
         return False
-    names = {module.name for module in iter_modules([*sys.path, os.getcwd()])}
-    return {name for name in names if name.startswith("pyspark_")} == {_MODULE}
+    names = {name for place in {*sys.path, os.getcwd()} for name in _names_at(place or os.curdir)}
+    return {name.partition(".")[0] for name in names if name.startswith("pyspark_")} == {_MODULE}
+
+
+def _names_at(place: str) -> Iterable[str]:
+    """What may be modules at a place of the path. ``iter_modules`` also lists each directory there, to see if it is."""
+    return os.listdir(place) if os.path.isdir(place) else (module.name for module in iter_modules([place]))
 
 
 def source_stream(
