@@ -20,8 +20,8 @@ from pathlib import Path
 from growth_session import JAVA, answer
 from measure import Results
 
-LIMIT, WAITED = 600, 900
-"""Processor seconds, and seconds, for one process: a measurement, or the making of a table."""
+LIMIT, MAKING, WAITED = 600, 1800, 2400
+"""Processor seconds for a measurement, and for the making of a table; seconds for either."""
 MINUTES = 60
 BEND = 1.2
 """A curve whose last step is steeper than that on log-log paper bends upward."""
@@ -89,7 +89,8 @@ def session(who: str, what: str, path: str, more: str) -> Mapping[str, float] | 
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["growth_session"])
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=answer, args=(there, LIMIT, who, what, path, more))
+    limit = MAKING if who == "make" else LIMIT
+    process = context.Process(target=answer, args=(there, limit, who, what, path, more))
     process.start()
     there.close()
     try:
@@ -97,7 +98,7 @@ def session(who: str, what: str, path: str, more: str) -> Mapping[str, float] | 
     except EOFError:
         process.join()
         limited = process.exitcode == -signal.SIGXCPU
-        found = f"more than {LIMIT} processor seconds" if limited else f"it ends with {process.exitcode}"
+        found = f"more than {limit} processor seconds" if limited else f"it ends with {process.exitcode}"
     process.kill()
     process.join()
     return found
@@ -115,7 +116,7 @@ def measure(growth: Growth, root: Path, scale: float, until: float) -> None:
                 growth.left_out.append(f"{name} {point:,}, {who}: the time of the part is over")
                 continue
             if works and not _is_made(path, name, point):
-                growth.left_out.append(f"{name} {point:,}, {who}: the table is not made with {LIMIT} processor seconds")
+                growth.left_out.append(f"{name} {point:,}, {who}: the table is not made with {MAKING} processor seconds")
                 continue
             for work in works:
                 taken = session(who, work, str(path), axis.where)

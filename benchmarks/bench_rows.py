@@ -92,7 +92,8 @@ def run(results: Results, root: Path, scale: float) -> None:
     if not has_peer("rows"):
         return
     theirs, held_there, _ = run_session("jvm", made, scale)
-    results.lower("DELETE and MERGE: tables that differ", sum(held[t] != held_there[t] for t in held), "tables", 0)
+    differ = [f"{table}: {held[table]}, JVM {held_there[table]}" for table in held if held[table] != held_there[table]]
+    results.lower("DELETE and MERGE: tables that differ", len(differ), "tables", 0, "; ".join(differ))
     for what, seconds in theirs.items():
         note = f"{ours[what]:.2f} s, JVM {seconds:.2f} s"
         results.lower(f"{what}: time / JVM", ours[what] / seconds, "x", 1, note)

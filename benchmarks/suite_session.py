@@ -31,7 +31,7 @@ def session(jar: str | None, warehouse: Path) -> SparkSession:
     builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.driver.memory", "4g").config("spark.sql.session.timeZone", "UTC")
     if jar is not None:
-        builder = with_connector(builder, jar, warehouse)
+        builder = with_connector(builder, jar, str(warehouse))
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
