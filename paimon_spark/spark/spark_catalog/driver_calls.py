@@ -25,6 +25,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.connector.expressions.GeneralScalarExpression;
 import org.apache.spark.sql.connector.expressions.Literal;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
@@ -104,9 +105,9 @@ public class PaimonDriverCalls {
             out.append("]}");
         } else if (expression instanceof Literal && !(expression instanceof Predicate)) { // AlwaysTrue is both
             putValue(out, ((Literal) expression).value());
-        } else if (expression instanceof Predicate && expression.children().length <= MOST_VALUES) {
+        } else if (expression instanceof GeneralScalarExpression && expression.children().length <= MOST_VALUES) {
             out.append("{\\"is\\":");
-            putText(out, ((Predicate) expression).name());
+            putText(out, ((GeneralScalarExpression) expression).name());
             out.append(",\\"of\\":");
             putAll(out, expression.children());
             out.append('}');
@@ -155,7 +156,8 @@ public class PaimonDriverCalls {
 """
 
 Node: TypeAlias = Mapping[str, Any]
-"""A column, ``{"column": names}``; a value, by its kind; a predicate, ``{"is": name, "of": nodes}``; ``{}``: else."""
+"""A column, ``{"column": names}``; a value, by its kind; a predicate or another function,
+``{"is": name, "of": nodes}``; ``{}``: else."""
 
 
 def parsed(objects: JvmObjects, predicates: Java) -> list[Node]:

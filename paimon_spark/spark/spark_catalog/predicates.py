@@ -6,11 +6,15 @@ stays with Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from paimon_spark.arrow.predicates import predicate as p
+from paimon_spark.arrow.predicates.binding import bind_compare
+from paimon_spark.arrow.predicates.coercion import Column
+from paimon_spark.errors import PredicateError
 from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataField, DataType, Root
 from paimon_spark.spark.source.filters import NotPushed, resolve_column
 from paimon_spark.spark.spark_catalog.driver_calls import Node
@@ -59,18 +63,40 @@ def convert(predicate: Node, columns: Mapping[str, DataField]) -> p.Predicate:
             if data_type.root not in STRINGS or not isinstance(text, str):
                 raise NotPushed
             return _TEXT_TESTS[name](path, text)
-    if name not in _COMPARISONS and name != "<>":
+    if name == "<>":
+        return p.not_(_comparison("=", children[0], children[1], columns))
+    if name not in _COMPARISONS:
         raise NotPushed
-    left, right = children
-    if "column" not in left:
+    return _comparison(name, children[0], children[1], columns)
+
+
+def _comparison(name: str, left: Node, right: Node, columns: Mapping[str, DataField]) -> p.Predicate:
+    """A column compared with a value or with a column, or what is left of it by a division with a whole number."""
+    if not left.keys() & {"column", "is"}:
         left, right, name = right, left, _MIRRORED.get(name, name)
+    op = _COMPARISONS[name]
+    if left.get("is") == "%":
+        return _remainder(op, left["of"], right, columns)
     path, data_type = _column(left, columns)
+    if "column" in right:
+        try:
+            return bind_compare(Column(path, data_type), op, Column(*_column(right, columns)), dt.UTC)
+        except PredicateError:  # Spark compares types that have no comparison here
+            raise NotPushed from None
     value = _value(right, data_type)
     if value is None:
         raise NotPushed
-    if name == "<>":
-        return p.not_(p.Compare(path, p.Op.EQ, value))
-    return p.Compare(path, _COMPARISONS[name], value)
+    return p.Compare(path, op, value)
+
+
+def _remainder(op: p.Op, divided: Sequence[Node], right: Node, columns: Mapping[str, DataField]) -> p.Predicate:
+    path, data_type = _column(divided[0], columns)
+    divisor, left = _value(divided[1], data_type), _value(right, data_type)
+    if data_type.root not in INTEGERS or not isinstance(divisor, int) or not isinstance(left, int):
+        raise NotPushed
+    if divisor <= 0 or op is p.Op.NULL_SAFE_EQ:
+        raise NotPushed
+    return p.Remainder(path, divisor, p.Compare(path, op, left))
 
 
 def column_name(expression: Any) -> tuple[str, ...] | None:
