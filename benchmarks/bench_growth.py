@@ -116,7 +116,9 @@ def measure(growth: Growth, root: Path, scale: float, until: float) -> None:
                 growth.left_out.append(f"{name} {point:,}, {who}: the time of the part is over")
                 continue
             if works and not _is_made(path, name, point):
-                growth.left_out.append(f"{name} {point:,}, {who}: the table is not made with {MAKING} processor seconds")
+                growth.left_out.append(
+                    f"{name} {point:,}, {who}: the table is not made with {MAKING} processor seconds"
+                )
                 continue
             for work in works:
                 taken = session(who, work, str(path), axis.where)

@@ -14,7 +14,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import INTEGERS, TIMESTAMPS, DataField, Root
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
-from paimon_spark.spark.native.decimal_terms import DecimalTerm
+from paimon_spark.spark.native.decimal_terms import DecimalTerm, Largest, bounded
 from paimon_spark.spark.native.partial_aggregates import PartialAggregates
 from paimon_spark.sql.queries.aggregate_calls import COUNT, MAX, MIN, SUM
 from paimon_spark.store.metadata.table import Table
@@ -85,6 +85,20 @@ def asked_partials(
     read = (of.columns if isinstance(of, DecimalTerm) else (of,) for _, of in asked if of)
     columns = dict.fromkeys([*names, *(name for each in read for name in each)])
     return AskedPartials(PartialAggregates(names, asked, spark_arrow_schema(schema)), tuple(columns), schema)
+
+
+def with_bounds(asked: AskedPartials, largest: Largest) -> AskedPartials | None:
+    """The same of rows of which more is known; None: a term of them may need more digits than there are."""
+    functions: list[tuple[str, str | DecimalTerm]] = []
+    for function, of in asked.made.functions:
+        if isinstance(of, DecimalTerm):
+            found = bounded(of, lambda field: None) or bounded(of, largest)
+            if found is None:
+                return None
+            functions.append((function, found))
+        else:
+            functions.append((function, of))
+    return replace(asked, made=replace(asked.made, functions=tuple(functions)))
 
 
 def _is_possible(function: str, of: DataField | DecimalTerm | None) -> bool:

@@ -10,7 +10,7 @@ spark.sql.decimalOperations.allowPrecisionLoss.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -19,21 +19,13 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.raw_values import scalar_of
 from paimon_spark.format.types import DataField, Root
+from paimon_spark.sql.queries.aggregate_calls import Constant
 
 MOST_DIGITS = 38
 _KEPT_SCALE = 6
 """Spark keeps so many digits behind the point where 38 digits are too few."""
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 SIGNS = frozenset(_FUNCTIONS)
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A literal of a query, as its value without the point, and its type in Spark."""
-
-    units: int
-    precision: int
-    scale: int
 
 
 @dataclass(frozen=True)
@@ -85,28 +77,42 @@ Largest: TypeAlias = Callable[[DataField], int | None]
 """No value of a column is greater than the result, without its sign and its point; None: that is not known."""
 
 
-def decimal_term(tree: Tree, largest: Largest) -> DecimalTerm | None:
-    """The term of a tree; None: a value may need more digits than there are, or a column has another type."""
+def decimal_term(tree: Tree) -> DecimalTerm | None:
+    """The term of a tree, of whose columns the types alone are known; None: Spark rounds it, or it is of others."""
     if isinstance(tree, Constant):
         return DecimalTerm(tree, (), tree.precision, tree.scale, abs(tree.units))
     if isinstance(tree, DataField):
         if tree.type.root is not Root.DECIMAL:
             return None
         precision, scale = tree.type.precision or 10, tree.type.scale or 0
-        known, most = largest(tree), 10**precision - 1
-        return DecimalTerm(tree, (), precision, scale, most if known is None else min(most, known))
+        return DecimalTerm(tree, (), precision, scale, 10**precision - 1)
     sign, *trees = tree
-    left, right = (decimal_term(each, largest) for each in trees)
-    if left is None or right is None or _type_of(sign, left.narrow, right.narrow)[0] > MOST_DIGITS:
+    left, right = (decimal_term(each) for each in trees)
+    if left is None or right is None:
         return None
     precision, scale = _type_of(sign, left, right)
     if precision > MOST_DIGITS and scale > _KEPT_SCALE:
         return None
+    return DecimalTerm(sign, (left, right), min(precision, MOST_DIGITS), scale, _most(sign, left, right, scale))
+
+
+def bounded(term: DecimalTerm, largest: Largest) -> DecimalTerm | None:
+    """The term with what is known of its columns; None: a value may need more digits than there are."""
+    if isinstance(term.operation, DataField):
+        known = largest(term.operation)
+        return term if known is None else replace(term, largest=min(term.largest, known))
+    if isinstance(term.operation, Constant):
+        return term
+    left, right = (bounded(part, largest) for part in term.parts)
+    if left is None or right is None or _type_of(term.operation, left.narrow, right.narrow)[0] > MOST_DIGITS:
+        return None
+    return replace(term, parts=(left, right), largest=_most(term.operation, left, right, term.scale))
+
+
+def _most(sign: str, left: DecimalTerm, right: DecimalTerm, scale: int) -> int:
     if sign == "*":
-        most = left.largest * right.largest
-    else:
-        most = sum(part.largest * 10 ** (scale - part.scale) for part in (left, right))
-    return DecimalTerm(sign, (left, right), min(precision, MOST_DIGITS), scale, most)
+        return left.largest * right.largest
+    return sum(part.largest * 10 ** (scale - part.scale) for part in (left, right))
 
 
 def _type_of(sign: str, left: _Sized, right: _Sized) -> tuple[int, int]:

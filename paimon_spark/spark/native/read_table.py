@@ -26,7 +26,13 @@ from paimon_spark.spark.adapters.options import PATH, SESSION_ZONE, last_of, nat
 from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
 from paimon_spark.spark.adapters.session_options import sql_dialect
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
-from paimon_spark.spark.native.asked_partials import AskedPartials, is_exact_mean, is_exact_quotient
+from paimon_spark.spark.native.asked_partials import (
+    AskedPartials,
+    is_exact_mean,
+    is_exact_quotient,
+    largest_value,
+    with_bounds,
+)
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles
 from paimon_spark.spark.native.hybrid_scan import HybridScan
 from paimon_spark.spark.native.local_read import (
@@ -225,8 +231,8 @@ def _read_state(
         rows = hybrid.here(splits, bounded=False)
     else:
         rows = hybrid.here(splits) if is_local and splits and is_small(splits) else None
-    asked = reading.request.partials
-    if rows is None and asked is not None and splits and _makes_partials(scan, plan, asked, found):
+    asked = _bounded_partials(scan, plan, reading.request.partials, found) if rows is None and splits else None
+    if asked is not None:
         return _aggregated(spark, reading, table, settings, splits, asked), replace(
             explained,
             native_files=0,
@@ -242,12 +248,15 @@ def _read_state(
     return as_read(rows, scan.fields, reading.shown), explained
 
 
-def _makes_partials(scan: Scan, plan: Plan, asked: AskedPartials, found: ClassifiedFiles) -> bool:
-    """True if our reader reads most rows, and a text finishes means with the results of Spark."""
-    rest = sum(split.row_count for split in found.rest)
-    if 2 * rest < sum(split.row_count for split in plan.splits):
-        return False
-    return all(is_exact_mean(scan, plan, field) and is_exact_quotient(plan, field) for field in asked.means)
+def _bounded_partials(
+    scan: Scan, plan: Plan, asked: AskedPartials | None, found: ClassifiedFiles
+) -> AskedPartials | None:
+    """What tasks make, if our reader reads most rows, and a text finishes it with the results of Spark."""
+    if asked is None or 2 * sum(split.row_count for split in found.rest) < sum(s.row_count for s in plan.splits):
+        return None
+    if not all(is_exact_mean(scan, plan, field) and is_exact_quotient(plan, field) for field in asked.means):
+        return None
+    return with_bounds(asked, lambda field: largest_value(scan, plan.snapshot, field))
 
 
 def _aggregated(

@@ -6,7 +6,7 @@ partial aggregates, which the text of the query finishes: it sums sums and count
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,18 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
 from paimon_spark.spark.native.asked_partials import RESULT, AskedPartials, asked_partials, mean_text
+from paimon_spark.spark.native.decimal_terms import DecimalTerm, Tree, decimal_term
 from paimon_spark.spark.native.table_reading import ReadExplanation, TableFrame
-from paimon_spark.sql.queries.aggregate_calls import AVG, COUNT, COUNT_ROWS, SUM
+from paimon_spark.sql.queries.aggregate_calls import (
+    AVG,
+    COUNT,
+    COUNT_ROWS,
+    SUM,
+    AggregateCall,
+    Constant,
+    Term,
+    has_constant,
+)
 from paimon_spark.sql.queries.query import Totals, Use, fold
 from paimon_spark.sql.queries.totals import ROWS
 from paimon_spark.store.open import ReadableTable
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from paimon_spark.spark.queries.session import SqlSession
 
 _MEAN = (SUM, COUNT)
+_LEAST_DIGITS = "spark.sql.legacy.literal.pickMinimumPrecision"
 _RESERVED = RESULT.format("")
 
 
@@ -114,7 +125,7 @@ def _by_name(table: ReadableTable) -> dict[str, DataField] | None:
     return found if len(found) == len(table.schema.fields) else None
 
 
-def partials_of(totals: Totals, table: Readable) -> AskedPartials | None:
+def partials_of(session: SqlSession, totals: Totals, table: Readable) -> AskedPartials | None:
     """What tasks can make of the rows of a table, so that a query finishes it with its own result; None: they cannot.
 
     A query that names the columns of other expressions groups by them at most, so partial aggregates are of each of
@@ -128,21 +139,39 @@ def partials_of(totals: Totals, table: Readable) -> AskedPartials | None:
         return None
     if any(name.startswith(_RESERVED) or "{" in name or "}" in name for name in by_name):
         return None
-    if {call.column for call in totals.calls if call.column} - set(by_name):
+    if frozenset[str]().union(*(call.columns for call in totals.calls)) - set(by_name):
         return None
     if totals.plain - set(by_name) - totals.aliases:
         return None
+    if any(has_constant(call.of) for call in totals.calls) and session.spark.conf.get(_LEAST_DIGITS, "true") != "true":
+        return None  # a whole number has more digits then
     groups = [field for name, field in by_name.items() if name in totals.plain]
     if not groups and all(call.function == COUNT_ROWS for call in totals.calls):
         return None  # rows are counted without columns, from their keys alone, in less time
-    functions = [
-        (function, by_name.get(call.column))
-        for call in totals.calls
-        for function in (_MEAN if call.function == AVG else (call.function,))
-    ]
-    means = [by_name[call.column] for call in totals.calls if call.function == AVG]
-    asked = asked_partials(table, groups, list(dict.fromkeys(functions)))
-    return asked if asked is None else replace(asked, means=tuple(means))
+    functions: list[tuple[str, DataField | DecimalTerm | None]] = []
+    for function, of in _functions(totals.calls):
+        made = by_name.get(of) if isinstance(of, str) else decimal_term(_tree(of, by_name))
+        if made is None and of:
+            return None
+        functions.append((function, made))
+    asked = asked_partials(table, groups, functions)
+    means = tuple(by_name[str(call.of)] for call in totals.calls if call.function == AVG)
+    return asked if asked is None else replace(asked, means=means)
+
+
+def _functions(calls: Sequence[AggregateCall]) -> list[tuple[str, Term]]:
+    """What tasks make for the aggregates, in its order, each once."""
+    found = ((f, call.of) for call in calls for f in (_MEAN if call.function == AVG else (call.function,)))
+    return list(dict.fromkeys(found))
+
+
+def _tree(term: Term, by_name: Mapping[str, DataField]) -> Tree:
+    match term:
+        case str(name):
+            return by_name[name]
+        case Constant():
+            return term
+    return term[0], _tree(term[1], by_name), _tree(term[2], by_name)
 
 
 def finished(use: Use, asked: AskedPartials) -> Use:
@@ -150,22 +179,22 @@ def finished(use: Use, asked: AskedPartials) -> Use:
     totals = use.totals
     assert totals is not None
     assert totals.calls is not None
-    places = {(function, fold(of)): n for n, (function, of) in enumerate(asked.made.functions) if isinstance(of, str)}
+    places = {made: number for number, made in enumerate(_functions(totals.calls))}
     means = {fold(field.name): field for field in asked.means}
     edits = [] if totals.where is None else [(*totals.where, "true")]
     for call in totals.calls:
 
-        def summed(function: str, column: str = call.column) -> str:
-            return f"sum(`{RESULT.format(places[function, column])}`)"
+        def summed(function: str, of: Term = call.of) -> str:
+            return f"sum(`{RESULT.format(places[function, of])}`)"
 
         if call.function == AVG:
-            text = mean_text(means[call.column], summed(SUM), summed(COUNT))
+            text = mean_text(means[str(call.of)], summed(SUM), summed(COUNT))
         elif call.function in (COUNT_ROWS, COUNT):
             text = f"coalesce({summed(call.function)}, 0L)"
         elif call.function == SUM:
             text = summed(SUM)
         else:
-            text = f"{call.function}(`{RESULT.format(places[call.function, call.column])}`)"
+            text = f"{call.function}(`{RESULT.format(places[call.function, call.of])}`)"
         edits.append((call.start, call.end, text + (f" AS {quoted(call.name)}" if call.name else "")))
     kept = (cut for cut in use.qualifiers if not any(start <= cut[0] < end for start, end, _ in edits))
     return replace(use, edits=tuple(edits), qualifiers=tuple(kept))

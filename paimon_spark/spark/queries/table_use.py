@@ -84,7 +84,7 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> ReadRequ
     request = source.request(columns, where, first)
     if use.totals is None or hidden or not is_whole(use.totals.conditions):
         return request
-    return replace(request, partials=partials_of(use.totals, source.table))
+    return replace(request, partials=partials_of(session, use.totals, source.table))
 
 
 def _hidden(use: Use, table: Readable) -> tuple[str, ...]:

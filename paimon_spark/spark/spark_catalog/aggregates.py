@@ -20,11 +20,17 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.dataframes import arrow_dataframe
 from paimon_spark.spark.native.aggregate_rows import shown_rows
-from paimon_spark.spark.native.asked_partials import AskedPartials, asked_partials, is_exact_mean, largest_value
-from paimon_spark.spark.native.decimal_terms import SIGNS, Constant, DecimalTerm, Largest, Tree, decimal_term
+from paimon_spark.spark.native.asked_partials import (
+    AskedPartials,
+    asked_partials,
+    is_exact_mean,
+    largest_value,
+    with_bounds,
+)
+from paimon_spark.spark.native.decimal_terms import SIGNS, DecimalTerm, Tree, decimal_term
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name
-from paimon_spark.sql.queries.aggregate_calls import COUNT, COUNT_ROWS, MAX, MIN, SUM
+from paimon_spark.sql.queries.aggregate_calls import COUNT, COUNT_ROWS, MAX, MIN, SUM, Constant
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
 from paimon_spark.store.scan.read_spec import Plan
@@ -90,13 +96,14 @@ def pushed_partials(scan: Scan, aggregation: Java, plan: Callable[[], Plan]) -> 
     def largest(field: DataField) -> int | None:
         return largest_value(scan, plan().snapshot, field)
 
-    functions = [_function(table, function, largest) for function in aggregation.aggregateExpressions()]
+    functions = [_function(table, function) for function in aggregation.aggregateExpressions()]
     if None in groups or None in functions:
         return None
-    return asked_partials(table, [f for f in groups if f is not None], [f for f in functions if f is not None])
+    asked = asked_partials(table, [f for f in groups if f is not None], [f for f in functions if f is not None])
+    return None if asked is None else with_bounds(asked, largest)
 
 
-def _function(table: Table, function: Java, largest: Largest) -> tuple[str, DataField | DecimalTerm | None] | None:
+def _function(table: Table, function: Java) -> tuple[str, DataField | DecimalTerm | None] | None:
     """A function by our name, and its column or term."""
     kind = function.getClass().getSimpleName()
     if kind == "CountStar":
@@ -108,7 +115,7 @@ def _function(table: Table, function: Java, largest: Largest) -> tuple[str, Data
         return _FUNCTIONS[kind], tree
     if tree is None or kind != "Sum":  # Spark finishes no other function of a term
         return None
-    term = decimal_term(tree, lambda field: None) or decimal_term(tree, largest)
+    term = decimal_term(tree)
     return None if term is None or not term.columns else (_FUNCTIONS[kind], term)
 
 

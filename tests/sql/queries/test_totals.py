@@ -5,10 +5,20 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.sql.parse import parse
+from paimon_spark.sql.queries.aggregate_calls import Constant, Term
 from paimon_spark.sql.queries.query import Query, Totals
 from paimon_spark.sql.text.names import Names
 
 SUM = "coalesce(sum(`__paimon_rows`), 0L)"
+
+
+def words(term: Term) -> str:
+    match term:
+        case str(name):
+            return name
+        case Constant(units, _, scale):
+            return f"{units}e-{scale}" if scale else f"{units}"
+    return f"({words(term[1])} {term[0]} {words(term[2])})"
 
 
 def read(text: str) -> Query:
@@ -61,7 +71,12 @@ def test_what_is_needed(text: str, new: str, ends: str, plain: str) -> None:
         "SELECT max(x) FROM {t} AS r(y, x)",
         "SELECT *, max(x) FROM {t}",
         "SELECT sum(DISTINCT x) FROM {t}",
-        "SELECT sum(x + 1) FROM {t}",
+        "SELECT sum(x + 1) FROM {t}",  # Spark names the column after the term
+        "SELECT sum(1 + 2 + x) AS s FROM {t}",
+        "SELECT sum(2) AS s FROM {t}",
+        "SELECT sum(x / 2) AS s FROM {t}",
+        "SELECT sum(x + 1e3) AS s FROM {t}",
+        "SELECT max(x + 1) AS s FROM {t}",
         "SELECT mean(x) FROM {t}",
         "SELECT count(DISTINCT x) FROM {t}",
         "SELECT count(2), count('1') FROM {t}",
@@ -71,7 +86,6 @@ def test_what_is_needed(text: str, new: str, ends: str, plain: str) -> None:
         "SELECT count(*) + 1 FROM {t}",
         "SELECT count(*) FILTER (WHERE x > 1) FROM {t}",
         "SELECT max(x) OVER () FROM {t}",
-        "SELECT count(*) FROM {t} WHERE rand() < 1",
         "SELECT count(*) FROM {t} WHERE x IN (SELECT 1)",
         "SELECT count(*) FROM {t}, s",
         "SELECT count(*) FROM {t} JOIN s ON true",
@@ -87,6 +101,13 @@ def test_what_needs_rows(text: str) -> None:
     assert all(use.totals is None for use in read(text).uses)
 
 
+@pytest.mark.parametrize("condition", ["rand() < 1", "dt < date '2026-01-01' - interval 1 day", "upper(dt) = 'A'"])
+def test_a_condition_that_only_rows_tell_the_result_of(condition: str) -> None:
+    totals = read(f"SELECT dt, count(*), max(x) FROM {{t}} WHERE {condition} GROUP BY dt").uses[0].totals
+    assert totals is not None
+    assert (totals.edits, len(totals.calls or ()), totals.plain) == (None, 2, {"dt"})
+
+
 @pytest.mark.parametrize(
     ("text", "calls", "plain", "where"),
     [
@@ -98,6 +119,16 @@ def test_what_needs_rows(text: str) -> None:
             "a > 1 AND (b = 2)",
         ),
         ("SELECT sum(x) / count(x) AS m, g + 1 FROM {t} GROUP BY g", ["count x count(x) ", "sum x sum(x) "], "g", None),
+        (
+            "SELECT sum((a + 0.05) * (12 - t.B)*c) AS s FROM {t} ORDER BY SUM(((d) - d)), SUM(x)",
+            [
+                "sum (((a + 5e-2) * (12 - b)) * c) sum((a + 0.05) * (12 - t.B)*c) ",
+                "sum (d - d) SUM(((d) - d)) ",
+                "sum x SUM(x) ",
+            ],
+            "",
+            None,
+        ),
         ("SELECT max(x) + 1 FROM {t}", None, "", None),
     ],
 )
@@ -105,7 +136,7 @@ def test_aggregates_and_where_they_stand(text: str, calls: list[str] | None, pla
     query = read(text)
     totals = query.uses[0].totals
     assert totals is not None
-    written = [f"{c.function} {c.column} {query.text[c.start : c.end]} {c.name}" for c in totals.calls or ()]
+    written = [f"{c.function} {words(c.of)} {query.text[c.start : c.end]} {c.name}" for c in totals.calls or ()]
     assert (None if totals.calls is None else sorted(written)) == calls
     assert totals.plain == frozenset(plain.split())
     assert (None if totals.where is None else query.text[slice(*totals.where)]) == where
