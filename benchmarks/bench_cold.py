@@ -127,6 +127,25 @@ def processes(results: Results) -> None:
     results.lower("processor time of the seven steps of a first write and read", total, "s", 3, "; ".join(parts))
 
 
+READS = "paimon_spark.spark.spark_catalog.registration", "paimon_spark.spark.spark_catalog.scan_builder"
+IMPORTS = """
+import time; import pyspark.sql; began = time.process_time(); import pyarrow, pyarrow.compute
+arrow = time.process_time(); import {}; print(time.process_time() - began, arrow - began)"""
+
+
+def imports(results: Results, rounds: int) -> None:
+    """What a catalog of Spark imports until its first read, beyond PySpark."""
+    with tempfile.TemporaryDirectory() as modules:
+        env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        env |= {"PYTHONPYCACHEPREFIX": modules}
+        command = [sys.executable, "-c", IMPORTS.format(", ".join(READS))]
+        texts = [subprocess.check_output(command, env=env, text=True) for _ in range(2 * rounds + 1)]
+    total, arrow = min(tuple(map(float, text.split())) for text in texts)
+    note = f"processor time beyond PySpark, of which PyArrow with NumPy {arrow:.2f} s"
+    results.lower("import of paimon_spark with what a read needs", total, "s", 0.25, note)
+
+
 def run(results: Results, root: Path, scale: float) -> None:
+    imports(results, max(1, round(ROUNDS * scale)))
     processes(results)
     sessions(results, max(1, round(ROUNDS * scale)))

@@ -131,6 +131,9 @@ def turn(package: Path, compiled: Path) -> Times:
 def _printed(environment: Mapping[str, str], *program: str) -> dict[str, Any]:
     """The JSON that a program of this directory prints last."""
     command = [sys.executable, str(HERE / program[0]), *program[1:]]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        package = environment["PYTHONPATH"]
+        raise SystemExit(f"--compare: {program[0]} cannot run with the package of {package}: see its error above")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

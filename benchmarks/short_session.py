@@ -8,6 +8,7 @@ the best of several, but of what can be done once only.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -74,13 +75,15 @@ def of_key_table(root: Path) -> dict[str, float]:
     table.upsert(rows(0, KEYS))
     later = [rows(run, KEYS // 10, 10) for run in range(RUNS)]
     upserts = [once(lambda run=run: table.upsert(run)) for run in later]  # type: ignore[misc]
+    copies = [open_table(shutil.copytree(path, f"{path}-{number}")) for number in range(TIMES)]
     return {
         f"upsert of {KEYS // 10:,} rows": min(upserts),
         "merged read": best(lambda: open_table(path).scan().to_arrow()),
         "merged read of two columns": best(lambda: open_table(path).scan(["id", "n"]).to_arrow()),
         "row by its key": best(lambda: open_table(path).scan(where="id = 4711").to_arrow()),
         "delete of one key": best(lambda: open_table(path).delete("id = 4711")),
-        "full compaction": once(lambda: open_table(path).compact(full=True)),
+        # The first one touches memory that the process gets anew, which may take longer than the work itself.
+        "full compaction": min(once(lambda copy=copy: copy.compact(full=True)) for copy in copies),  # type: ignore[misc]
     }
 
 
