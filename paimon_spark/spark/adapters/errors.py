@@ -16,10 +16,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import Any, TypeVar, cast
 
 from pyspark.errors import AnalysisException
+from pyspark.errors import utils as pyspark_errors
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
@@ -153,6 +154,47 @@ def not_logged() -> Iterator[None]:
     finally:
         for log in logs:
             log.removeFilter(is_of_another)
+
+
+class _CallSites:
+    """The blocks that want no call sites, and what PySpark had found out before them: None, or whether it wants some.
+
+    It asks the session once for a process (``_enable_debugging_cache``, the same in releases 4.0 to 4.3). A release
+    without that name takes no notice.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._blocks, self._before = Lock(), 0, None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._blocks:
+                self._before = getattr(pyspark_errors, "_enable_debugging_cache", None)
+                pyspark_errors._enable_debugging_cache = False  # type: ignore[assignment]  # it is made without a type
+            self._blocks += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if not self._blocks:
+                pyspark_errors._enable_debugging_cache = self._before
+
+
+_call_sites = _CallSites()
+
+
+@contextmanager
+def without_call_sites() -> Iterator[None]:
+    """While expressions are made that users have not written: PySpark tells the JVM of each where a program makes it.
+
+    That would be a line of this package. It takes seven round trips for each operation on a Column, half of all that a
+    MERGE takes. An expression that another thread makes meanwhile has no call site either: an error of it lacks it.
+    """
+    _call_sites.enter()
+    try:
+        yield
+    finally:
+        _call_sites.leave()
 
 
 def sentence_of_job(error: Exception) -> tuple[str, str] | None:

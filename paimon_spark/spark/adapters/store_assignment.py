@@ -35,6 +35,8 @@ _TIMES: dict[Root, st.DataType] = {
     Root.TIMESTAMP: st.TimestampNTZType(),
     Root.TIMESTAMP_LTZ: st.TimestampType(),
 }
+_JVM_CALL_SITE = re.compile(r"called from\s+(?:java\.base/)?jdk\.internal\.reflect\.")
+"""In the error of an expression that is made in ``without_call_sites``: what the JVM finds in place of a program."""
 _SEVERAL_ROWS = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
 _NO_CAST = re.compile(
     r'The value (?P<value>.*) of the type "(?P<have>[^"]+)" cannot be cast to "(?P<want>[^"]+)"'
@@ -202,7 +204,7 @@ def _cast_error(error: Exception, what: str, given: Callable[[], Iterable[Given]
     """
     text = str(error)
     found = _NO_CAST.search(text)
-    if found is None or "== SQL" in text or ("== DataFrame" in text and __file__ not in text):
+    if found is None or "== SQL" in text or ("== DataFrame" in text and not _JVM_CALL_SITE.search(text)):
         return None
     value, have, want = (
         found["value"] or found["number"],

@@ -29,7 +29,7 @@ from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_name
-from paimon_spark.spark.adapters.errors import not_logged, raised
+from paimon_spark.spark.adapters.errors import not_logged, raised, without_call_sites
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Clause
@@ -107,6 +107,7 @@ class Merge:
         return [self.condition, *(item for clause in self.clauses for item in clause.expressions)]
 
 
+@without_call_sites()
 def run_merge(merge: Merge) -> RowChangeResult:
     """Does the MERGE.
 

@@ -21,7 +21,7 @@ from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.row_changes.update_rules import DELETE, UPDATE
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import read_columns, stored_column
-from paimon_spark.spark.adapters.errors import not_logged
+from paimon_spark.spark.adapters.errors import not_logged, without_call_sites
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.rows.appended import write_appended
@@ -97,6 +97,7 @@ class RowStatement:
         return replace(self.job, change=replace(self.job.change, expressions=given))
 
 
+@without_call_sites()
 def delete_where(statement: RowStatement) -> RowChangeResult:
     """Deletes the rows for which the condition is true; by metadata alone where it speaks of partitions only.
 
@@ -159,6 +160,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         return statement.job_of_rows.run(write, by_metadata)
 
 
+@without_call_sites()
 def update_where(statement: RowStatement) -> RowChangeResult:
     """Gives columns new values in the rows for which the condition is true.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 from paimon_spark.errors import DatabaseNotFound, TableNotFound
-from paimon_spark.spark.adapters.errors import not_logged
+from paimon_spark.spark.adapters.errors import not_logged, without_call_sites
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.reading import named_in_spark, read_statement
 from paimon_spark.spark.queries.run_query import run_query, run_untouched
@@ -46,6 +46,7 @@ def run_sql(session: SqlSession, text: str, args: Args = None) -> DataFrame:
         raise named_in_spark(session, statement, error) from None
 
 
+@without_call_sites()
 def run_statement(session: SqlSession, statement: s.Statement, args: Args = None) -> DataFrame:
     """Does a statement that is read already; see run_sql."""
     session.begin()

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from paimon_spark.errors import OptionError, TableNotFound
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, held_rows
+from paimon_spark.spark.adapters.errors import without_call_sites
 from paimon_spark.spark.adapters.options import OVERWRITE_MODE, PATH, last_of, write_options
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.stream_sink.query import compute, local_query
@@ -107,6 +108,7 @@ class TableAppends(TableState):
         mode = self._spark.conf.get(OVERWRITE_MODE, "static") or "static"
         return {DYNAMIC_OVERWRITE: "true"} if not says and mode.lower() == "dynamic" else _NO_OPTIONS
 
+    @without_call_sites()
     def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool, once: Once | None) -> WriteResult:
         rows = held_rows(rows)
         df = as_dataframe(self._spark, rows)
