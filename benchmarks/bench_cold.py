@@ -47,8 +47,9 @@ def session(kind: str, door: str, warehouse: Path, modules: str) -> dict[str, Fo
     command = [os.environ["PAIMON_JVM_PYTHON"] if jvm else sys.executable]
     command += [str(Path(__file__).with_name("cold_session.py")), kind, door, str(warehouse)]
     command += [os.environ["PAIMON_JVM_JAR"]] if jvm else []
-    left_out = {"PYTHONDONTWRITEBYTECODE", "PYTHONPATH" if jvm else ""}
-    env = {key: value for key, value in os.environ.items() if key not in left_out} | {"PYTHONPYCACHEPREFIX": modules}
+    env = {**os.environ, "PYTHONPYCACHEPREFIX": modules}
+    if jvm:
+        env.pop("PYTHONPATH", None)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True, check=True)
     found: dict[str, Found] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -136,8 +137,7 @@ arrow = time.process_time(); import {}; print(time.process_time() - began, arrow
 def imports(results: Results, rounds: int) -> None:
     """What a catalog of Spark imports until its first read, beyond PySpark."""
     with tempfile.TemporaryDirectory() as modules:
-        env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-        env |= {"PYTHONPYCACHEPREFIX": modules}
+        env = {**os.environ, "PYTHONPYCACHEPREFIX": modules}
         command = [sys.executable, "-c", IMPORTS.format(", ".join(READS))]
         texts = [subprocess.check_output(command, env=env, text=True) for _ in range(2 * rounds + 1)]
     total, arrow = min(tuple(map(float, text.split())) for text in texts)

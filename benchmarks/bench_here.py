@@ -56,8 +56,9 @@ def session(kind: str, scale: float, modules: str) -> dict[str, float]:
         modules: where compiled modules are.
     """
     python = sys.executable if kind == "ours" else os.environ["PAIMON_PEERS_PYTHON"]
-    left_out = {"PYTHONDONTWRITEBYTECODE", "" if kind == "ours" else "PYTHONPATH"}
-    env = {key: value for key, value in os.environ.items() if key not in left_out} | {"PYTHONPYCACHEPREFIX": modules}
+    env = {**os.environ, "PYTHONPYCACHEPREFIX": modules}
+    if kind != "ours":
+        env.pop("PYTHONPATH", None)
     with tempfile.TemporaryDirectory() as folder:
         command = [python, str(Path(__file__).with_name("here_session.py")), kind, folder, str(scale)]
         done = subprocess.run(command, capture_output=True, env=env, text=True, check=False)

@@ -120,7 +120,6 @@ def checkout(repository: Path, commit: str, place: Path) -> Iterator[Path]:
 def turn(package: Path, compiled: Path) -> Times:
     """Processor seconds of each line, with the package that lies in a directory."""
     environment = {**os.environ, "PYTHONPATH": str(package), "PYTHONPYCACHEPREFIX": str(compiled)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as place:
         found: dict[str, float] = _printed(environment, "short_session.py", place, str(package))
     with tempfile.TemporaryDirectory() as place:

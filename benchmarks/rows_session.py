@@ -21,7 +21,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 KEYED, APPENDED, FILES = 5_000_000, 10_000_000, 40
 COLUMNS = "id bigint not null, a bigint, b string, v double"
-CHECKED = "xxhash64(id, a, b, v)"
 MERGE = (
     "merge into {table} t using {source} s on t.id = s.id when matched then update set v = s.v + t.v "
     "when not matched then insert *"
@@ -128,7 +127,8 @@ def main(kind: str, warehouse: str, scale: str, jar: str | None = None) -> None:
         print(json.dumps({"what": what, "seconds": time.perf_counter() - began}), flush=True)
     for table in ("keyed", "appended", "parts"):
         # A sum of doubles would depend on the order of the rows.
-        (found,) = run(f"select count(*) n, sum({CHECKED} % 1000000007) v from paimon.rows.{table}").collect()
+        checked = "count(*), sum(xxhash64(id, a, b, v) % 1000000007)"
+        (found,) = run(f"select {checked} from paimon.rows.{table}").collect()
         print(json.dumps({"table": table, "rows": repr(tuple(found))}), flush=True)
     if kind == "paimon":
         began = time.perf_counter()
