@@ -22,6 +22,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Op,
     Path,
     Predicate,
+    Remainder,
     StartsWith,
     TextLeaf,
     UnlessNull,
@@ -91,6 +92,15 @@ def bind_compare(left: Column | Literal, op: Op, right: Column | Literal, zone: 
     if isinstance(right, Column):
         return bind_comparison(right, _MIRRORED.get(op, op), left, zone)
     return _compare_literals(left, op, right, zone)
+
+
+def bind_remainder(column: Column, divisor: int | None, op: Op, value: int | None) -> Remainder | None:
+    """A comparison of ``column % divisor`` with a value, all of them whole numbers; None: it has no such form."""
+    if column.type.root not in INTEGERS or divisor is None or value is None:
+        return None
+    if divisor <= 0 or op is Op.NULL_SAFE_EQ:
+        return None
+    return Remainder(column.path, divisor, Compare(column.path, op, value))
 
 
 def _compare_columns(left: Column, op: Op, right: Column) -> Predicate:

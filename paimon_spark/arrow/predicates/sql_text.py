@@ -25,6 +25,7 @@ from paimon_spark.arrow.predicates.binding import (
     bind_in,
     bind_is_nan,
     bind_like,
+    bind_remainder,
     bind_text_test,
     resolve_column,
 )
@@ -54,12 +55,10 @@ from paimon_spark.arrow.predicates.predicate import (
     FALSE,
     NULL,
     TRUE,
-    Compare,
     IsNotNull,
     IsNull,
     Op,
     Predicate,
-    Remainder,
     and_,
     is_false,
     is_true,
@@ -293,12 +292,11 @@ class _Reading:
     def _remainder(self, node: Node, op: Op, value: Column | Literal, whole: Node) -> Predicate:
         """A comparison of ``column % number`` with a number; all are whole, so that no type matters."""
         _check_parts(node, "this", "expression")
-        column, divisor, compared = self._column(node.this), _whole(self._literal(node.expression)), _whole(value)
-        if column.type.root not in INTEGERS or divisor is None or compared is None:
+        column, divisor = self._column(node.this), _whole(self._literal(node.expression))
+        found = bind_remainder(column, divisor, op, _whole(value))
+        if found is None:
             raise _refuse(whole)
-        if divisor <= 0 or op is Op.NULL_SAFE_EQ:
-            raise _refuse(whole)
-        return Remainder(column.path, divisor, Compare(column.path, op, compared))
+        return found
 
     def _compare(self, left: Column | Literal, op: Op, right: Column | Literal) -> Predicate:
         self._dialect.check_alike(left.type, right.type)

@@ -159,7 +159,7 @@ def not_logged() -> Iterator[None]:
 class _CallSites:
     """The blocks that want no call sites, and what PySpark had found out before them: None, or whether it wants some.
 
-    It asks the session once for a process (``_enable_debugging_cache``, the same in releases 4.0 to 4.3). A release
+    It asks the session once for a process (``_enable_debugging_cache``, the same in releases 4.1 and 4.3). A release
     without that name takes no notice.
     """
 

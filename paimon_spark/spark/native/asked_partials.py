@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import ceil
 
 from pyspark.sql import types as st
@@ -89,10 +90,10 @@ def asked_partials(
 
 def with_bounds(asked: AskedPartials, largest: Largest) -> AskedPartials | None:
     """The same of rows of which more is known; None: a term of them may need more digits than there are."""
-    functions: list[tuple[str, str | DecimalTerm]] = []
+    functions, known = list[tuple[str, str | DecimalTerm]](), cache(largest)  # which plans the files of a column
     for function, of in asked.made.functions:
         if isinstance(of, DecimalTerm):
-            found = bounded(of, lambda field: None) or bounded(of, largest)
+            found = bounded(of, lambda field: None) or bounded(of, known)
             if found is None:
                 return None
             functions.append((function, found))

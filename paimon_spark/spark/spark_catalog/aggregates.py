@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +91,6 @@ def pushed_partials(scan: Scan, aggregation: Java, plan: Callable[[], Plan]) -> 
     table = scan.table
     groups = [_column(table, expression) for expression in aggregation.groupByExpressions()]
 
-    @cache
     def largest(field: DataField) -> int | None:
         return largest_value(scan, plan().snapshot, field)
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from paimon_spark.arrow.predicates import predicate as p
-from paimon_spark.arrow.predicates.binding import bind_compare
+from paimon_spark.arrow.predicates.binding import bind_compare, bind_remainder
 from paimon_spark.arrow.predicates.coercion import Column
 from paimon_spark.errors import PredicateError
 from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataField, DataType, Root
@@ -90,13 +90,14 @@ def _comparison(name: str, left: Node, right: Node, columns: Mapping[str, DataFi
 
 
 def _remainder(op: p.Op, divided: Sequence[Node], right: Node, columns: Mapping[str, DataField]) -> p.Predicate:
-    path, data_type = _column(divided[0], columns)
-    divisor, left = _value(divided[1], data_type), _value(right, data_type)
-    if data_type.root not in INTEGERS or not isinstance(divisor, int) or not isinstance(left, int):
+    column = Column(*_column(divided[0], columns))
+    divisor, left = (_value(node, column.type) for node in (divided[1], right))
+    if not isinstance(divisor, int) or not isinstance(left, int):
         raise NotPushed
-    if divisor <= 0 or op is p.Op.NULL_SAFE_EQ:
+    found = bind_remainder(column, divisor, op, left)
+    if found is None:
         raise NotPushed
-    return p.Remainder(path, divisor, p.Compare(path, op, left))
+    return found
 
 
 def column_name(expression: Any) -> tuple[str, ...] | None:
