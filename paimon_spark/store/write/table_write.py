@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +16,6 @@ from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds, is_retract
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.merge.clustering.sort_keys import sort_keys, sorted_rows
-from paimon_spark.merge.keys.rows import one_batch
 from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -25,39 +24,49 @@ from paimon_spark.store.write.bucket_files import BucketFiles, WriterThreads
 from paimon_spark.store.write.data_writer import SLICE_ROWS, file_batch
 from paimon_spark.store.write.file_layout import changelog_layout, file_layout
 from paimon_spark.store.write.placement import cross_partition_refusal, open_placement
+from paimon_spark.store.write.row_block import RowBlock
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
+MOST_BYTES = 2**31 - 1  # of rows in one batch: 32-bit offsets of texts never overflow
 APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables are buffered only to avoid writing small groups one by one
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
-@dataclass
 class _Buffer:
-    """Buffered rows, not yet grouped by partition and bucket."""
+    """Buffered rows, not yet grouped by partition and bucket.
 
-    batches: list[pa.RecordBatch] = field(default_factory=list)
-    kinds: list[Kinds | None] = field(default_factory=list)
-    buckets: list[Buckets] = field(default_factory=list)
-    bytes: int = 0
+    Attributes:
+        block: the rows.
+    """
+
+    def __init__(self, limit: int) -> None:
+        """
+        Args:
+            limit: rows of so many bytes are written.
+        """
+        self.block = RowBlock(limit)
+        self._kinds: list[Kinds | int] = []  # or how many rows are inserts
+        self._buckets: list[Buckets] = []
 
     def add(self, batch: pa.RecordBatch, kinds: Kinds | None, buckets: Buckets | None) -> None:
-        self.batches.append(batch)
-        self.kinds.append(kinds)
+        self.block.add(batch)
+        self._kinds.append(batch.num_rows if kinds is None else kinds)
         if buckets is not None:
-            self.buckets.append(buckets)
-        self.bytes += batch.nbytes
+            self._buckets.append(buckets)
 
-    def take(self) -> tuple[pa.RecordBatch, Kinds | None, Buckets | None]:
-        """Empties the buffer: all rows as one batch, kinds (None: all inserts) and buckets (None: not given)."""
-        kinds = None
-        if any(k is not None for k in self.kinds):
-            parts = zip(self.batches, self.kinds, strict=True)
-            kinds = np.concatenate([np.zeros(b.num_rows, np.int8) if k is None else k for b, k in parts])
-        buckets = np.concatenate(self.buckets) if self.buckets else None
-        batches, self.batches, self.kinds, self.buckets, self.bytes = self.batches, [], [], [], 0
-        return one_batch(batches), kinds, buckets
+    @property
+    def kinds(self) -> Kinds | None:
+        """The kind of each row; None: all are inserts."""
+        if all(isinstance(part, int) for part in self._kinds):
+            return None
+        return np.concatenate([np.zeros(part, np.int8) if isinstance(part, int) else part for part in self._kinds])
+
+    @property
+    def buckets(self) -> Buckets | None:
+        """The bucket of each row; None: not given."""
+        return np.concatenate(self._buckets) if self._buckets else None
 
 
 class TableWrite:
@@ -108,7 +117,7 @@ class TableWrite:
         self._sorts = bool(self._layout.keys) and not self._postpones
         self._placement = open_placement(table, rules.bucket_mode, rules.buckets, plan)
         self._sequence = plan.first_sequence + TASK_STRIDE * task_id
-        self._buffer = _Buffer()
+        self._buffer = _Buffer(self._limit)
         self._threads = WriterThreads()
         # without buckets the numbers of every bucket begin at 0, as in Java
         first = self._sequence if rules.bucket_mode == BucketMode.HASH_FIXED else 0
@@ -138,8 +147,10 @@ class TableWrite:
         batch, kinds = self._rules.rows.prepare(batch, kinds)
         if not batch.num_rows:
             return
+        if self._buffer.block.bytes + batch.nbytes > MOST_BYTES:
+            self._flush()
         self._buffer.add(batch, kinds, buckets)
-        if self._buffer.bytes >= self._limit:
+        if self._buffer.block.bytes >= self._limit:
             self._flush()
 
     def finish(self) -> list[CommitMessage]:
@@ -171,9 +182,10 @@ class TableWrite:
         return APPEND_BUFFER_BYTES if of_place else 0
 
     def _flush(self) -> None:
-        if not self._buffer.batches:
+        if not self._buffer.block.rows:
             return
-        rows, kinds, buckets = self._buffer.take()
+        buffer, self._buffer = self._buffer, _Buffer(self._limit)
+        rows, kinds, buckets = buffer.block.joined(), buffer.kinds, buffer.buckets
         if self._rules.clustering is not None:
             rows = rows.take(from_numpy(sorted_rows(sort_keys(rows, self._rules.clustering))))
         if self._postpones and kinds is not None:
