@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias, TypeVar
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +13,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from paimon_spark.spark.adapters.decimals import FromIntegers, as_integers, short_decimals, with_integers
-from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.errors import Function, plainly
+from paimon_spark.spark.adapters.worker_connections import acknowledge
 from paimon_spark.store.metadata.messages import CommitMessage
 
 Task: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -27,6 +29,17 @@ _LARGE = 2**30
 _MESSAGES = "messages"
 MESSAGE_ROWS = f"{_MESSAGES} binary"
 """The Spark schema of message_rows."""
+
+
+def in_worker(function: Function) -> Function:
+    """A function that Spark calls in a Python worker; what it raises is as of ``plainly``."""
+
+    @wraps(function)
+    def call(*args: Any) -> Any:
+        acknowledge()
+        return function(*args)
+
+    return plainly(cast(Function, call))
 
 
 def one_a_task(spark: SparkSession, things: Sequence[object]) -> DataFrame:
@@ -83,8 +96,8 @@ def rows_of_tasks(
     numbers = spark.range(0, len(pieces) * step, 1, len(pieces))
     chosen = numbers.where(f"id % {step} = 0")
     if from_integers is None or not decimals:
-        return chosen.mapInArrow(plainly(task), schema)
-    return from_integers(chosen.mapInArrow(plainly(task), with_integers(schema)), schema)
+        return chosen.mapInArrow(in_worker(task), schema)
+    return from_integers(chosen.mapInArrow(in_worker(task), with_integers(schema)), schema)
 
 
 def with_plain_names(df: DataFrame) -> DataFrame:

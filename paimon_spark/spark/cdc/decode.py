@@ -23,9 +23,9 @@ from paimon_spark.cdc.formats.registry import message_format
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.spark.adapters.options import SESSION_ZONE
+from paimon_spark.spark.adapters.tasks import in_worker
 from paimon_spark.spark.adapters.types import nullable, paimon_fields, spark_schema
 
 _NO_NAMES: Sequence[str] = ()
@@ -161,7 +161,7 @@ def decoded_frame(messages: DataFrame, decoding: Decoding) -> DataFrame:
         for batch in decode_batches(batches, decoding):
             yield conform_batch(batch, arrow)
 
-    return messages.mapInArrow(plainly(task), schema)
+    return messages.mapInArrow(in_worker(task), schema)
 
 
 def routed_frame(messages: DataFrame, decoding: Decoding) -> DataFrame:
@@ -173,7 +173,7 @@ def routed_frame(messages: DataFrame, decoding: Decoding) -> DataFrame:
         for batch in route_batches(batches, decoding):
             yield conform_batch(batch, arrow)
 
-    return messages.mapInArrow(plainly(task), schema)
+    return messages.mapInArrow(in_worker(task), schema)
 
 
 def columns_of_messages(routed: DataFrame) -> list[InferredColumns]:

@@ -22,8 +22,8 @@ from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND
-from paimon_spark.spark.adapters.errors import job_errors, plainly
-from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, by_number, collect_messages, message_rows
+from paimon_spark.spark.adapters.errors import job_errors
+from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, by_number, collect_messages, in_worker, message_rows
 from paimon_spark.spark.write.shuffled_columns import OWNER, PLACE, SHUFFLE_PARTITIONS
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
@@ -62,10 +62,10 @@ def rewrite_with_spark(spark: SparkSession, rewrite: Rewrite) -> list[CommitMess
         return []
     tasks = min(rewrite.owners, int(spark.conf.get(SHUFFLE_PARTITIONS) or 1))
     numbers = spark.range(0, len(rewrite.sources), 1, min(len(rewrite.sources), MAX_READERS))
-    blocks = numbers.mapInArrow(plainly(_reading(rewrite)), f"{OWNER} bigint, {PLACE} bigint, {BLOCK} binary")
+    blocks = numbers.mapInArrow(in_worker(_reading(rewrite)), f"{OWNER} bigint, {PLACE} bigint, {BLOCK} binary")
     shuffled = by_number(blocks, OWNER, tasks).sortWithinPartitions(OWNER, PLACE)
     with bounded_batches(spark):
-        return collect_messages(shuffled.mapInArrow(plainly(_writing(rewrite)), MESSAGE_ROWS))
+        return collect_messages(shuffled.mapInArrow(in_worker(_writing(rewrite)), MESSAGE_ROWS))
 
 
 @contextmanager

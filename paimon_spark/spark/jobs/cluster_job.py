@@ -12,8 +12,8 @@ from itertools import groupby
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.adapters.errors import job_errors, plainly
-from paimon_spark.spark.adapters.tasks import Task, by_number
+from paimon_spark.spark.adapters.errors import job_errors
+from paimon_spark.spark.adapters.tasks import Task, by_number, in_worker
 from paimon_spark.spark.jobs.bucket_routed_write import BLOCK, MAX_READERS, bounded_batches
 from paimon_spark.spark.write.shuffled_columns import SHUFFLE_PARTITIONS
 from paimon_spark.store.clustering.local import bounds_of
@@ -38,12 +38,12 @@ def cluster_with_spark(spark: SparkSession, work: ClusterWork) -> list[GroupResu
     bounds = _bounds(spark, work)
     sources = range(len(work.sources))
     numbers = spark.range(0, len(sources), 1, min(len(sources), MAX_READERS))
-    blocks = numbers.mapInArrow(plainly(_reading(work, bounds)), _BLOCK_ROWS)
+    blocks = numbers.mapInArrow(in_worker(_reading(work, bounds)), _BLOCK_ROWS)
     tasks = min(len(work.groups), int(spark.conf.get(SHUFFLE_PARTITIONS) or 1))
     shuffled = by_number(blocks, _GROUP, tasks)
     ordered = shuffled.sortWithinPartitions(_GROUP, _RANGE)
     with bounded_batches(spark):
-        rows = ordered.mapInArrow(plainly(_writing(work)), f"{_OUTCOME} binary").collect()
+        rows = ordered.mapInArrow(in_worker(_writing(work)), f"{_OUTCOME} binary").collect()
     return [pickle.loads(row[_OUTCOME]) for row in rows]
 
 
@@ -59,7 +59,7 @@ def _bounds(spark: SparkSession, work: ClusterWork) -> Bounds:
                 for keys in sampled_keys(work, cut[place]):
                     yield _block(work.sources[cut[place]].unit, 0, keys)
 
-    rows = numbers.mapInArrow(plainly(sample), _BLOCK_ROWS).collect()
+    rows = numbers.mapInArrow(in_worker(sample), _BLOCK_ROWS).collect()
     samples: dict[int, list[pa.RecordBatch]] = {}
     for row in rows:
         samples.setdefault(row[_GROUP], []).extend(_batches(bytes(row[BLOCK])))

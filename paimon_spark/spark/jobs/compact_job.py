@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed
-from paimon_spark.spark.adapters.tasks import Task
+from paimon_spark.spark.adapters.tasks import Task, in_worker
 from paimon_spark.store.compact.compaction import run_here
 from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
@@ -39,7 +39,7 @@ class SparkRunner:
         try:
             numbers = self._spark.range(0, len(tasks), 1, len(tasks))  # one a partition, in this order
             pickled = [pickle.dumps(task) for task in tasks]  # a Spark task gets all of them, and decodes its own
-            rows = numbers.mapInArrow(_task(table, pickled), f"{_OUTCOME} binary").collect()
+            rows = numbers.mapInArrow(in_worker(_task(table, pickled)), f"{_OUTCOME} binary").collect()
         except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
             raise CompactionFailed(
                 f"compacting {table.location}: Spark failed the job of {len(tasks)} tasks, which are not committed; "

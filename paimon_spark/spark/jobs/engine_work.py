@@ -23,7 +23,7 @@ from paimon_spark.format.options.option import MB
 from paimon_spark.format.table_statistics import TEXTS, ColumnStatistics, planned_size, value_text
 from paimon_spark.format.types import TIMESTAMPS, DataField
 from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.adapters.tasks import Task, one_a_task, with_plain_names
+from paimon_spark.spark.adapters.tasks import Task, in_worker, one_a_task, with_plain_names
 from paimon_spark.store.clean.orphans import ThreadedWork
 from paimon_spark.store.clean.orphans_listing import Listing, StorageWork
 from paimon_spark.store.metadata.table import Table
@@ -184,7 +184,7 @@ def run_pieces(spark: SparkSession, pieces: Sequence[P], work: Callable[[P], R],
     tag = f"paimon-pieces-{uuid.uuid4()}"
     spark.addTag(tag)  # of the jobs of this thread
     try:
-        rows = one_a_task(spark, pieces).mapInArrow(_task(work), f"{_OUTCOME} binary").collect()
+        rows = one_a_task(spark, pieces).mapInArrow(in_worker(_task(work)), f"{_OUTCOME} binary").collect()
     except BaseException as error:
         spark.interruptTag(tag)  # what runs would go on after the caller has tidied up
         if not isinstance(error, Exception):

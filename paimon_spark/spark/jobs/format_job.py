@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from paimon_spark.spark.adapters.errors import job_errors, plainly
+from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.adapters.store_assignment import stored_times
-from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, with_given_names, with_plain_names
+from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, in_worker, with_given_names, with_plain_names
 from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.file_tables.format_write import StagedFile
@@ -52,7 +52,7 @@ def write_format_table(df: DataFrame, table: FormatTable, options: WriteOptions,
     rows = with_plain_names(stored_times(df, table.table.schema.fields))
     try:
         with job_errors():
-            found = rows.mapInArrow(plainly(_Task(job, tuple(df.columns)).write), MESSAGE_ROWS).collect()
+            found = rows.mapInArrow(in_worker(_Task(job, tuple(df.columns)).write), MESSAGE_ROWS).collect()
     except BaseException:
         job.discard()
         raise

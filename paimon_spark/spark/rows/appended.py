@@ -30,8 +30,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE
 from paimon_spark.spark.adapters.batches import FrameColumns
-from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows, run_here
+from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, in_worker, message_rows, run_here
 from paimon_spark.spark.native.parquet_scan import ROW_FILE
 from paimon_spark.spark.rows.changes import KIND, Changes
 from paimon_spark.spark.rows.column_updates import assigned_fields, write_in_one_pass, writing_columns
@@ -141,7 +140,7 @@ class _KeptBySpark:
     def by_owner(self, owners: Owners, columns: Sequence[str], task: Task) -> Iterable[CommitMessage]:
         """Runs a task on the columns of the rows of some files, which reads them with ``by_file``."""
         brought = brought_to_owners(self._frame, owners, columns)
-        return collect_messages(brought.mapInArrow(plainly(task), MESSAGE_ROWS))
+        return collect_messages(brought.mapInArrow(in_worker(task), MESSAGE_ROWS))
 
     def write_new(self, kinds: Sequence[str], names: Sequence[str], job: WriteJob) -> list[CommitMessage]:
         """Writes the rows of some kinds, which go to new files."""

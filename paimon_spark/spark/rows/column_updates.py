@@ -17,8 +17,8 @@ from paimon_spark.format.rules.blobs import vector_file_columns
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.update_rules import UPDATE
-from paimon_spark.spark.adapters.errors import job_errors, plainly
-from paimon_spark.spark.adapters.tasks import Task, message_rows, packed, unpacked
+from paimon_spark.spark.adapters.errors import job_errors
+from paimon_spark.spark.adapters.tasks import Task, in_worker, message_rows, packed, unpacked
 from paimon_spark.spark.rows.changes import KIND, Changes
 from paimon_spark.spark.rows.file_rows import (
     MAX_TASKS,
@@ -73,7 +73,7 @@ def write_in_one_pass(target: Target, changes: Changes, job: WriteJob) -> Outcom
     tasks = target.read.tasks(changes.files, column_tasks)
     brought = brought_to_owners(changes.frame, _in_shares(table, tasks), [field.name for field in fields])
     with job_errors():
-        done = brought.mapInArrow(plainly(_counting(table, tasks, fields)), _DONE_ROWS).collect()
+        done = brought.mapInArrow(in_worker(_counting(table, tasks, fields)), _DONE_ROWS).collect()
     messages = tuple(message for row in done for message in unpacked(row["messages"]))
     if any(row["stands_twice"] for row in done):
         abort_job(job, messages)

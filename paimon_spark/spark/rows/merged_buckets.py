@@ -21,12 +21,12 @@ from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_column
-from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
     Task,
     by_number,
     collect_messages,
+    in_worker,
     message_rows,
     with_given_names,
     with_plain_names,
@@ -96,7 +96,7 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
     keys = [quoted(field.name) for field in table.schema.key_fields]
     brought = by_number(rows, _NUMBER, len(touched)).sortWithinPartitions(_NUMBER, *keys)
     task = _rewriting(job, places, brought.columns)
-    written = collect_messages(with_plain_names(brought).mapInArrow(plainly(task), MESSAGE_ROWS))
+    written = collect_messages(with_plain_names(brought).mapInArrow(in_worker(task), MESSAGE_ROWS))
     try:
         messages = replaced_buckets(table, target.read.snapshot, live, written)
     except BaseException:

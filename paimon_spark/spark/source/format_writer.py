@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.worker_connections import SentToWorker
 from paimon_spark.spark.write.task_session import is_dynamic_session, zone_of_rows
 from paimon_spark.store.file_tables.format_write import StagedFile
 from paimon_spark.writes.format_writes import FormatJob
@@ -23,7 +24,7 @@ class StagedFiles(WriterCommitMessage):
     dynamic: bool = False
 
 
-class FormatSourceWriter(DataSourceArrowWriter):
+class FormatSourceWriter(SentToWorker, DataSourceArrowWriter):
     """Writes in the tasks, gives files their names in a process of the driver."""
 
     def __init__(self, job: FormatJob, asks_session: bool) -> None:

@@ -15,6 +15,7 @@ from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.spark.adapters.batches import conformed, spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.readable_columns import Readable, asked_columns
+from paimon_spark.spark.adapters.worker_connections import SentToWorker
 from paimon_spark.spark.source.filters import push_filters
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class SplitPartition(InputPartition):
         self.splits = splits
 
 
-class PaimonReader(DataSourceReader):
+class PaimonReader(SentToWorker, DataSourceReader):
     """Plans a read in the process that Spark asks, and reads splits in the tasks.
 
     Spark pickles it for the tasks before it asks for ``partitions()``. What travels is the scan and the Arrow schema;

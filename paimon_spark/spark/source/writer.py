@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.worker_connections import SentToWorker
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.storage.served import is_served
 from paimon_spark.writes.options import WriteOptions
@@ -37,7 +38,7 @@ class WrittenFiles(WriterCommitMessage):
     dynamic: bool = False
 
 
-class PaimonWriter(DataSourceArrowWriter):
+class PaimonWriter(SentToWorker, DataSourceArrowWriter):
     """Writes in the tasks, commits in a process of the driver; each is a copy of the one planned by ``open_writer``.
 
     The commit user was drawn with the job, so all copies share it.

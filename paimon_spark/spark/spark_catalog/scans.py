@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from paimon_spark.spark.adapters.batches import conformed
 from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.worker_connections import SentToWorker
 from paimon_spark.spark.native.partial_aggregates import PartialAggregates
 from paimon_spark.spark.source.reader import SplitPartition
 from paimon_spark.spark.source.source import PaimonDataSource
@@ -56,7 +57,7 @@ def local_scan(objects: JvmObjects, dataset: Java, description: str, target: Any
 
 
 @dataclass(frozen=True)
-class PlannedReader(DataSourceReader):
+class PlannedReader(SentToWorker, DataSourceReader):
     """A read that is planned: the tasks and what reads them.
 
     Attributes:
@@ -83,7 +84,7 @@ class PlannedReader(DataSourceReader):
 
 
 @dataclass(frozen=True)
-class AggregatingReader(DataSourceReader):
+class AggregatingReader(SentToWorker, DataSourceReader):
     """A planned read whose tasks give partial aggregates of their rows.
 
     Attributes:

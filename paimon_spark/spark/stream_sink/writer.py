@@ -18,6 +18,7 @@ from paimon_spark.errors import CommitConflict, DataError, OptionError, TableNot
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.worker_connections import SentToWorker
 from paimon_spark.spark.stream_sink.options import COMMIT_USER, StreamOptions, stream_options
 from paimon_spark.spark.stream_sink.query import batch_cut, checkpoint_query, finished_batch, task_query
 from paimon_spark.spark.stream_sink.watermark import EventTimes, event_time_column
@@ -58,7 +59,7 @@ class BatchFiles(WriterCommitMessage):
     opened: TableSchema | None
 
 
-class PaimonStreamWriter(DataSourceStreamArrowWriter):
+class PaimonStreamWriter(SentToWorker, DataSourceStreamArrowWriter):
     """Writes in the tasks, commits in a process of the driver."""
 
     def __init__(self, job: WriteJob, options: StreamOptions) -> None:

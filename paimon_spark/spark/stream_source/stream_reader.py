@@ -16,6 +16,7 @@ from paimon_spark.format.types import has_char
 from paimon_spark.spark.adapters.batches import rebatch, spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.readable_columns import asked_columns
+from paimon_spark.spark.adapters.worker_connections import SentToWorker
 from paimon_spark.spark.stream_source.open_stream import open_stream
 from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.stream_source.position import Position, parse_position
@@ -56,7 +57,7 @@ class UnitPartition(InputPartition):
         self.units = units
 
 
-class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class PaimonStreamReader(SentToWorker, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans micro-batches in a process of its own, and reads them in the tasks.
 
     Spark makes two of it: one lives in the process that plans as long as the query runs, the other is pickled for the

@@ -20,11 +20,11 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
     Task,
     collect_messages,
+    in_worker,
     one_a_task,
     with_given_names,
     with_plain_names,
@@ -62,13 +62,13 @@ def write_cross_partition(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     shares = _shares(table)
     schema = _travel_schema(table)
     placed = with_plain_names(df).withColumn(PLACE, sf.monotonically_increasing_id())
-    rows = placed.mapInArrow(plainly(_rows_task(job, df.columns)), schema)
+    rows = placed.mapInArrow(in_worker(_rows_task(job, df.columns)), schema)
     keys = _table_keys(df.sparkSession, job)
     if keys is not None:
         rows = rows.unionAll(keys)
     met = rows.repartitionById(shares, sf.pmod(sf.col(HASH), sf.lit(shares))).sortWithinPartitions(HASH, PLACE)
-    assigned = met.mapInArrow(plainly(_assign_task(job, shares)), _travel_schema(table, owned=True))
-    return collect_messages(by_owner(assigned).mapInArrow(plainly(_write_task(job)), MESSAGE_ROWS))
+    assigned = met.mapInArrow(in_worker(_assign_task(job, shares)), _travel_schema(table, owned=True))
+    return collect_messages(by_owner(assigned).mapInArrow(in_worker(_write_task(job)), MESSAGE_ROWS))
 
 
 def _shares(table: Table) -> int:
@@ -95,7 +95,7 @@ def _table_keys(spark: SparkSession, job: WriteJob) -> DataFrame | None:
     groups = group_splits(plan_keys(table, planned), target, cost)
     if not groups:
         return None
-    return one_a_task(spark, groups).mapInArrow(plainly(_keys_task(table)), _travel_schema(table))
+    return one_a_task(spark, groups).mapInArrow(in_worker(_keys_task(table)), _travel_schema(table))
 
 
 def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:

@@ -20,11 +20,11 @@ from pyspark.sql.pandas.functions import arrow_udf
 from paimon_spark.arrow.row_buckets import Buckets
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
     Task,
     collect_messages,
+    in_worker,
     message_rows,
     with_given_names,
     with_plain_names,
@@ -55,7 +55,7 @@ def write_dynamic(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
         brought, task = rows.sortWithinPartitions(NUMBER, PLACE), _first_task(job, df.columns, channels)
     else:
         brought, task = by_owner(_owned(rows, df.columns, job, channels)), _task(job, df.columns)
-    return collect_messages(brought.mapInArrow(plainly(task), MESSAGE_ROWS))
+    return collect_messages(brought.mapInArrow(in_worker(task), MESSAGE_ROWS))
 
 
 def by_owner(df: DataFrame) -> DataFrame:
@@ -85,7 +85,7 @@ def _by_channel(df: DataFrame, names: Sequence[str], job: WriteJob, channels: Ch
     table = job.table
     inputs = [column_of(df, names, field) for field in _key_columns(table)]
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the functions say the same.
-    number = arrow_udf(plainly(_number_of(job)), "bigint")  # type: ignore[call-overload]  # see above
+    number = arrow_udf(in_worker(_number_of(job)), "bigint")  # type: ignore[call-overload]  # see above
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(NUMBER, number(*inputs))
     partition = sf.shiftright(sf.col(NUMBER) + sf.lit(1 << 31), 32)  # channel_of, in Spark's words
     key = sf.col(NUMBER) - sf.shiftleft(partition, 32)
@@ -98,7 +98,7 @@ def _by_channel(df: DataFrame, names: Sequence[str], job: WriteJob, channels: Ch
 def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, channels: Channels) -> DataFrame:
     """The rows with OWNER in place of NUMBER."""
     partition = [column_of(df.drop(PLACE, NUMBER), names, field) for field in job.table.schema.partition_fields]
-    owner = arrow_udf(plainly(_owner_of(job, channels)), "bigint")  # type: ignore[call-overload]  # see _by_channel
+    owner = arrow_udf(in_worker(_owner_of(job, channels)), "bigint")  # type: ignore[call-overload]  # see _by_channel
     # A sort before a function that looks at each row alone would be left out by Spark: this one looks at the order.
     assigned = df.sortWithinPartitions(NUMBER).withColumn(
         OWNER, owner.asNondeterministic()(sf.col(NUMBER), sf.col(PLACE), *partition)

@@ -21,12 +21,12 @@ from paimon_spark.format.bucket import NO_PARTITION, bucket_fields
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.clustering.sort_keys import KEY, sort_keys
 from paimon_spark.merge.clustering.strategy import Clustering, Strategy
-from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
     Task,
     by_number,
     collect_messages,
+    in_worker,
     message_rows,
     with_given_names,
     with_plain_names,
@@ -58,10 +58,10 @@ def write_shuffled(df: DataFrame, job: WriteJob, owned: bool = False) -> list[Co
     plain = with_plain_names(df)
     if clustering is not None:
         rows = _sorted(plain, df.columns, job, clustering)
-        return collect_messages(rows.mapInArrow(plainly(_task(job, df.columns)), MESSAGE_ROWS))
+        return collect_messages(rows.mapInArrow(in_worker(_task(job, df.columns)), MESSAGE_ROWS))
     stays = owned or not keys or stages_all(job.table, job.plan)
     rows = plain if stays else _owned(plain, df.columns, job, keys)
-    return collect_messages(rows.mapInArrow(plainly(_task(job, df.columns)), MESSAGE_ROWS))
+    return collect_messages(rows.mapInArrow(in_worker(_task(job, df.columns)), MESSAGE_ROWS))
 
 
 def owner_fields(table: Table) -> tuple[DataField, ...]:
@@ -77,7 +77,7 @@ def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, keys: tuple[DataF
     """The DataFrame with OWNER and PLACE, one owner's rows in one Spark partition and in the DataFrame's order."""
     table = job.table
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the function say the same.
-    owner = arrow_udf(plainly(_owner_of(job, keys)), "bigint")  # type: ignore[call-overload]  # see above
+    owner = arrow_udf(in_worker(_owner_of(job, keys)), "bigint")  # type: ignore[call-overload]  # see above
     inputs = [column_of(df, names, field) for field in keys]
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(OWNER, owner(*inputs))
     if table.schema.partition_keys:
@@ -95,7 +95,7 @@ def _sorted(df: DataFrame, names: Sequence[str], job: WriteJob, clustering: Clus
     columns = [column_of(df, names, field) for field in clustering.fields]
     if clustering.strategy is not Strategy.ORDER:
         # Without functionType, which the stub wants: see _owned.
-        place = arrow_udf(plainly(_place_of(job, clustering)), "binary")  # type: ignore[call-overload]  # see above
+        place = arrow_udf(in_worker(_place_of(job, clustering)), "binary")  # type: ignore[call-overload]  # see above
         df = df.withColumn(PLACE, place(*columns))
         columns = [sf.col(PLACE)]
     return df.repartitionByRange(*partition, *columns).sortWithinPartitions(*partition, *columns)
