@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from measure import Results
@@ -55,4 +56,4 @@ def run(results: Results, root: Path, scale: float) -> None:
     make_tables(SUITE, warehouse, lambda: generate(warehouse, scale))
     by_number = {str(number): text for number, text in enumerate(texts(fetch(root / "sqlglot"), "tpc-h"), 1)}
     (warehouse / "texts.json").write_text(json.dumps(by_number), "utf-8")
-    run_suite(results, SUITE, warehouse)
+    run_suite(results, SUITE if scale == 1 else replace(SUITE, title=f"TPC-H at scale {scale:g}"), warehouse)

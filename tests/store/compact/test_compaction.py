@@ -281,11 +281,14 @@ def test_an_interrupted_compaction_leaves_nothing_behind(tmp_path: Path) -> None
         append(table, [(k, number, "x") for k in range(30)])
 
     class Interrupted(Interfering):
-        """Ctrl-C after the second wave has been done and before it is committed."""
+        """Ctrl-C after the second wave has been done and before it is committed. Two waves run at once."""
+
+        numbers = itertools.count(1)
 
         def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+            number = next(self.numbers)
             outcomes = super().run(table, tasks)
-            if self.calls == 2:
+            if number == 2:
                 raise KeyboardInterrupt
             return outcomes
 
