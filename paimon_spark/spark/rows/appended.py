@@ -24,14 +24,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE
 from paimon_spark.spark.adapters.batches import FrameColumns
+from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, in_worker, message_rows, run_here
-from paimon_spark.spark.native.parquet_scan import ROW_FILE
+from paimon_spark.spark.native.local_read import SMALL_FILES
+from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.changes import KIND, Changes
 from paimon_spark.spark.rows.column_updates import assigned_fields, write_in_one_pass, writing_columns
 from paimon_spark.spark.rows.file_rows import (
@@ -44,7 +47,7 @@ from paimon_spark.spark.rows.file_rows import (
     placed_here,
 )
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
+from paimon_spark.spark.write.bucket_routing import rows_here, small_rows, write_by_bucket, writes_here
 from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
@@ -59,6 +62,10 @@ from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.task_rows import write_rows
 from paimon_spark.writes.write_job import WriteJob, nothing_committed
+
+_OF_DELETED = {KIND, ROW_FILE, ROW_NUMBER}
+_REWRITTEN_HERE = 16 * MB
+"""Bytes: the most that files have which this process rewrites."""
 
 
 def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -> Outcome:
@@ -81,6 +88,8 @@ def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -
         return write_in_one_pass(target, changes, job)
     kept = _kept(changes, job)
     counts = kept.counts()
+    if isinstance(kept, _KeptBySpark) and _are_near(target, changes, counts, job):
+        kept = kept.here() or kept
     millis = round((time.monotonic() - began) * 1000)
     has_values = all(field.name in kept.names for field in fields)
     vectors = strategy is ChangeStrategy.DELETION_VECTORS
@@ -130,6 +139,11 @@ class _KeptBySpark:
         self._frame = frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
         self.names = frame.columns
 
+    def here(self) -> _KeptHere | None:
+        """The changes in this process, of few rows; None: these may be large."""
+        rows = rows_here(self._frame) if set(self.names) <= _OF_DELETED else small_rows(self._frame)
+        return None if rows is None else _KeptHere(rows)
+
     def counts(self) -> Counts:
         """How many rows of each file change, by kind; None: rows that are new."""
         found: dict[str | None, dict[str, int]] = {}
@@ -178,6 +192,15 @@ def _kept(changes: Changes, job: WriteJob) -> _Kept:
     if changes.few and writes_here(changes.frame.sparkSession, job):
         return _KeptHere(rows_here(changes.frame))
     return _KeptBySpark(changes.frame)
+
+
+def _are_near(target: Target, changes: Changes, counts: Counts, job: WriteJob) -> bool:
+    """True if this process applies the changes itself in less time than jobs of Spark take to start."""
+    touched = [changes.files[name].meta.file_size for name in counts if name is not None]
+    if len(touched) > SMALL_FILES or sum(touched) > _REWRITTEN_HERE:
+        return False
+    rows = sum(sum(of_file.values()) for of_file in counts.values())
+    return rows <= MOST_ROWS and writes_here(target.spark, job)
 
 
 def _total(counts: Counts, kind: str) -> int:

@@ -539,3 +539,36 @@ def test_changed_rows_of_merged_buckets_stay_in_the_tasks_that_read_them(
     assert table.delete(condition).rows_deleted == len(chosen)
     assert rows(table) == [row for row in newer if row[0] not in chosen]
     assert not table.check().problems
+
+
+@pytest.mark.parametrize("options", [{}, VECTORS], ids=["copied", "vectors"])
+@pytest.mark.parametrize(
+    "change",
+    [lambda table: table.delete("id % 4000 = 7"), lambda table: table.update("id % 4000 = 7", {"v": "v + 1"})],
+    ids=["delete", "update"],
+)
+def test_few_changes_of_a_larger_table_are_applied_by_this_process(
+    quick_spark: SparkSession, tmp_path: Path, options: dict[str, str], change: Any
+) -> None:
+    """It has not read the rows itself, for they are more than it reads; it starts fewer jobs, and the rows are those
+    of the jobs."""
+    tracker, context, found = quick_spark.sparkContext.statusTracker(), quick_spark.sparkContext, []
+    for here in ("true", "false"):
+        frame = quick_spark.range(40_000).selectExpr("id", "id * 10 as v", "'a' as p").coalesce(1)
+        path = str(tmp_path / here)
+        frame.write.format("paimon").mode("append").options(**options).save(path)
+        table, group = PaimonTable.forPath(quick_spark, path), str(uuid.uuid4())
+        quick_spark.conf.set("spark.paimon.write.local", here)
+        context.setJobGroup(group, "")
+        try:
+            result = change(table)
+        finally:
+            context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # the stub forgets None
+            quick_spark.conf.unset("spark.paimon.write.local")
+        assert result.rows_deleted + result.rows_updated == 10
+        assert not table.check().problems
+        changed = [row for row in rows(table) if row[0] % 4000 == 7 or row[1] != 10 * row[0]]
+        found.append((len(tracker.getJobIdsForGroup(group)), len(rows(table)), changed))
+    (jobs_here, *rows_here), (jobs, *rows_of_jobs) = found
+    assert rows_here == rows_of_jobs
+    assert jobs_here < jobs
