@@ -6,5 +6,5 @@ chooses for the table, and one commit publishes them, or refuses if another job 
 the statement runs again from the start.
 
 May import: ``spark.native``, ``spark.jobs``, ``row_changes``. No JVM.
-Invariant: the driver sees names and numbers of files and counts of rows, never rows or keys.
+Invariant: the driver holds the rows of few changes at most; of others it sees names of files and counts of rows.
 """

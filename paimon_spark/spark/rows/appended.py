@@ -88,7 +88,7 @@ def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -
         return write_in_one_pass(target, changes, job)
     kept = _kept(changes, job)
     counts = kept.counts()
-    if isinstance(kept, _KeptBySpark) and _are_near(target, changes, counts, job):
+    if isinstance(kept, _KeptBySpark) and _applies_here(target, changes, counts, job):
         kept = kept.here() or kept
     millis = round((time.monotonic() - began) * 1000)
     has_values = all(field.name in kept.names for field in fields)
@@ -194,7 +194,7 @@ def _kept(changes: Changes, job: WriteJob) -> _Kept:
     return _KeptBySpark(changes.frame)
 
 
-def _are_near(target: Target, changes: Changes, counts: Counts, job: WriteJob) -> bool:
+def _applies_here(target: Target, changes: Changes, counts: Counts, job: WriteJob) -> bool:
     """True if this process applies the changes itself in less time than jobs of Spark take to start."""
     touched = [changes.files[name].meta.file_size for name in counts if name is not None]
     if len(touched) > SMALL_FILES or sum(touched) > _REWRITTEN_HERE:
