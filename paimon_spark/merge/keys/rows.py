@@ -16,7 +16,7 @@ from paimon_spark.merge.keys.winners import Mask, Rows
 COPY_BYTES = 2**28  # copied at once at most: bounds memory, and 32-bit offsets of strings never overflow
 _SMALL = 16  # a batch of less than 1/16 of the wanted rows is put together with others
 _FEW = 1 << 9  # of so few rows no column is looked at
-_MOST_BYTES = 2**31 - 1  # of the texts of one array
+MOST_BYTES = 2**31 - 1  # of the values of one array: 32-bit offsets of texts never overflow
 
 
 def count_only(rows: int) -> pa.RecordBatch:
@@ -153,7 +153,7 @@ def take(batch: pa.RecordBatch, rows: npt.NDArray[Any]) -> pa.RecordBatch:
 
 def _taken(column: pa.Array, fixed: pa.Array, numbers: pa.Array) -> pa.Array:
     """The values of these numbers of a column, which is given in the form of _fixed too."""
-    if fixed.type == column.type or fixed.type.byte_width * len(numbers) > _MOST_BYTES:
+    if fixed.type == column.type or fixed.type.byte_width * len(numbers) > MOST_BYTES:
         return column.take(numbers)
     offsets = np.arange(len(numbers) + 1, dtype=np.int32)
     offsets *= fixed.type.byte_width

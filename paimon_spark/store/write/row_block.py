@@ -77,7 +77,11 @@ class RowBlock:
 
 
 class _Memory:
-    """Bytes in one piece. What is reserved takes no memory of the machine before it is written."""
+    """Bytes in one piece. What is reserved takes no memory of the machine before it is written.
+
+    Attributes:
+        length: how many bytes were added.
+    """
 
     def __init__(self, share: float) -> None:
         """
@@ -86,19 +90,19 @@ class _Memory:
         """
         self._share = share
         self._bytes: Bytes = np.empty(0, np.uint8)
-        self._length = 0
+        self.length = 0
 
     def add(self, values: npt.NDArray[Any]) -> None:
         data = values.view(np.uint8)
-        start, self._length = self._length, self._length + len(data)
-        if self._length > len(self._bytes):
-            room = max(self._length, 2 * start) if start else int(self._length * self._share)
+        start, self.length = self.length, self.length + len(data)
+        if self.length > len(self._bytes):
+            room = max(self.length, 2 * start) if start else int(self.length * self._share)
             before, self._bytes = self._bytes, np.empty(room, np.uint8)
             self._bytes[:start] = before[:start]
-        self._bytes[start : self._length] = data
+        self._bytes[start : self.length] = data
 
     def buffer(self) -> pa.Buffer:
-        return pa.py_buffer(self._bytes[: self._length])
+        return pa.py_buffer(self._bytes[: self.length])
 
 
 class _Column(Protocol):
@@ -153,16 +157,14 @@ class _TextColumn:
         self._type = arrow
         self._ends = _Memory(share)
         self._data = _Memory(share)
-        self._size = 0
         self._validity = _Validity(share)
 
     def add(self, values: pa.Array) -> None:
         ends = np.frombuffer(values.buffers()[1], np.int32, len(values) + 1, 4 * values.offset)
         first, last = int(ends[0]), int(ends[-1])
         # Where the first value starts is known, except for the first of all.
-        self._ends.add(ends[1 if self._validity.rows else 0 :] + np.int32(self._size - first))
+        self._ends.add(ends[1 if self._validity.rows else 0 :] + np.int32(self._data.length - first))
         self._data.add(np.frombuffer(values.buffers()[2] or b"", np.uint8)[first:last])
-        self._size += last - first
         self._validity.add(values)
 
     def joined(self) -> pa.Array:

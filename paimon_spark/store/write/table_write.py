@@ -16,6 +16,7 @@ from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds, is_retract
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.merge.clustering.sort_keys import sort_keys, sorted_rows
+from paimon_spark.merge.keys.rows import MOST_BYTES
 from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -28,7 +29,6 @@ from paimon_spark.store.write.row_block import RowBlock
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
-MOST_BYTES = 2**31 - 1  # of rows in one batch: 32-bit offsets of texts never overflow
 APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables are buffered only to avoid writing small groups one by one
 
 Rows: TypeAlias = npt.NDArray[np.int64]
