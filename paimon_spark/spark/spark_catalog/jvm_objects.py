@@ -3,11 +3,14 @@
 A plain Py4J proxy sends every call to Python, those of default methods, ``equals`` and ``hashCode`` too. The first of
 these that fits answers a call:
 
-1. a constant of that name, which never leaves the JVM; ``toString`` and ``hashCode`` are those of the object's text;
-2. Python, if the object there has a method of that name; a Throwable that it returns is thrown;
-3. another JVM object, if there is one to which the rest is delegated;
-4. the default method of the interface;
-5. ``equals``, by the text of the object.
+1. ``toString``, ``hashCode`` and ``equals``, by the text of the object;
+2. a constant of that name, which never leaves the JVM;
+3. Python, if the object there has a method of that name; a Throwable that it returns is thrown;
+4. another JVM object, if there is one to which the rest is delegated;
+5. the default method of the interface.
+
+The delegate is not asked for ``equals``: it would compare itself with the proxy, and no proxy would equal itself. Spark
+would then not use an exchange again whose scan is such a proxy.
 """
 
 from __future__ import annotations
@@ -69,6 +72,7 @@ public class PaimonProxies {
             String name = method.getName();
             if (name.equals("toString")) return text;
             if (name.equals("hashCode")) return text.hashCode();
+            if (name.equals("equals")) return text.equals(String.valueOf(arguments[0]));
             if (constants.containsKey(name)) return constants.get(name);
             if (answered.contains(name)) {
                 int count = arguments == null ? 0 : arguments.length;
@@ -84,7 +88,6 @@ public class PaimonProxies {
                 }
             }
             if (method.isDefault()) return InvocationHandler.invokeDefault(proxy, method, arguments);
-            if (name.equals("equals")) return text.equals(String.valueOf(arguments[0]));
             throw new UnsupportedOperationException(name);
         }
     }

@@ -353,7 +353,7 @@ class ScanBuilder:
 
     def _parquet(self, scan: Scan, files: Sequence[NativeFile], description: str) -> Java:
         objects, read = self.of.objects, {field.name: field for field in scan.fields}
-        text = f"{description} {sorted(file.path for file in files)} {self._predicate} {self._read_names}"
+        text = f"{description} {self._identity}"
         text += "" if self._extractions is None else f" {[str(part) for part in self._extractions]}"
         skips = [
             self._given[place]

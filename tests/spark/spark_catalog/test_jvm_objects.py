@@ -130,3 +130,5 @@ def test_a_delegate_answers_the_rest_and_its_errors_are_as_they_are(objects: Jvm
     assert (made.size(), made.get(0), made.contains("b"), made.indexOf("b")) == (7, "0 of Python", True, 1)
     with pytest.raises(UnsupportedOperationException):
         made.add("c")
+    same, another = (objects.make(["java.util.List"], None, {}, text, listed) for text in ("a list", "another"))
+    assert [made.equals(other) for other in (made, same, another, listed)] == [True, True, False, False]
