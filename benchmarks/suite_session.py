@@ -29,7 +29,8 @@ def session(jar: str | None, warehouse: Path) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.showConsoleProgress", "false")
-    builder = builder.config("spark.driver.memory", "4g").config("spark.sql.session.timeZone", "UTC")
+    # The tables that several candidates have sent to all tasks stay in memory for a while: 4 GB were too few.
+    builder = builder.config("spark.driver.memory", "6g").config("spark.sql.session.timeZone", "UTC")
     if jar is not None:
         builder = with_connector(builder, jar, str(warehouse))
     spark = builder.getOrCreate()

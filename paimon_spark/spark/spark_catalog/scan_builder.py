@@ -61,6 +61,7 @@ from paimon_spark.spark.spark_catalog.scans import (
     python_scan,
     stream_scan,
     task_batch,
+    with_one_factory,
 )
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import (
@@ -369,7 +370,8 @@ class ScanBuilder:
             )
 
         def batch(made: Java) -> Java:
-            return made.toBatch() if self._bucketing is None else keyed_files(objects, made.toBatch(), buckets, text)
+            found = with_one_factory(objects, made.toBatch(), text)
+            return found if self._bucketing is None else keyed_files(objects, found, buckets, text)
 
         def narrowed(left: Plan) -> Java:
             splits = (split for split in left.splits if isinstance(split, Split))

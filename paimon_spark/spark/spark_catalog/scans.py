@@ -165,6 +165,18 @@ def task_batch(
     return batch
 
 
+def with_one_factory(objects: JvmObjects, batch: Java, text: str) -> Java:
+    """The batch of Spark's own scan, which makes its factory of readers once.
+
+    Each copy that Spark makes of a plan asks for the factory, some three for a scan, and for each Spark compresses the
+    configuration of Hadoop and broadcasts it.
+
+    Args:
+        text: batches of one text are equal.
+    """
+    return objects.make([_READ + "Batch"], None, {"createReaderFactory": batch.createReaderFactory()}, text, batch)
+
+
 def parquet_batch(objects: JvmObjects, scan: Java, batch: Java, traits: ScanTraits) -> Java:
     """Spark's own scan, with what we know of the number of its rows.
 

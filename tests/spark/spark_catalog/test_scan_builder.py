@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
@@ -147,6 +149,27 @@ def test_spark_reads_the_files_itself_where_none_is_merged(lake: Lake) -> None:
     lake.sql("INSERT INTO k SELECT id, 'b' FROM range(50)")
     assert "splits" in lake.sql("EXPLAIN SELECT v FROM k").collect()[0][0]
     assert lake.rows("SELECT v, count(*) FROM k GROUP BY v") == [("a", 50), ("b", 50)]
+
+
+def test_spark_makes_the_readers_of_a_scan_once(lake: Lake) -> None:
+    """A factory that it made again would broadcast the configuration of Hadoop again."""
+    lake.sql("CREATE TABLE t (id BIGINT, v STRING)")
+    lake.sql("INSERT INTO t SELECT id, 'a' FROM range(100)")
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    try:
+        plan = lake.sql("SELECT v FROM t WHERE id > 1")._jdf.queryExecution().sparkPlan()
+    finally:
+        lake.spark.conf.unset("spark.paimon.read.local")
+    (scan,) = (leaf for leaf in _leaves(plan))
+    assert scan.getClass().getSimpleName() == "BatchScanExec"
+    factory = scan.batch().createReaderFactory()
+    assert factory.getClass().getSimpleName() == "ParquetPartitionReaderFactory"
+    assert factory.equals(scan.batch().createReaderFactory())
+
+
+def _leaves(node: Any) -> Iterator[Any]:
+    leaves = node.collectLeaves()
+    return (leaves.apply(number) for number in range(leaves.size()))
 
 
 def test_spark_knows_how_few_rows_the_driver_has_read(lake: Lake) -> None:
