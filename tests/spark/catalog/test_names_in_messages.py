@@ -11,7 +11,7 @@ from support.tables.catalog_tables import schema
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError
-from paimon_spark.spark.catalog import session_catalog
+from paimon_spark.spark.catalog import database_messages
 from paimon_spark.store.history.branches import create_branch
 
 NO_SESSION: Any = None  # a name that is refused is not opened
@@ -26,7 +26,7 @@ def test_names_that_lead_elsewhere(name: str, tmp_path: Path) -> None:
     catalog.create_table(Identifier("shop", "orders"), schema())
     create_branch(catalog.load_table(Identifier("shop", "orders")), "b")
     before = sorted(tmp_path.rglob("*"))
-    target = session_catalog._target(NO_SESSION, catalog, "shop", None)
+    target = database_messages._target(NO_SESSION, catalog, "shop", None)
     with pytest.raises(OptionError, match="name"):
         target.find(name)
     with pytest.raises(OptionError, match="name"):

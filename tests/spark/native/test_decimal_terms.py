@@ -11,7 +11,8 @@ from hypothesis import strategies as some
 from support.long_runs import examples
 
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.spark.native.decimal_terms import SIGNS, Constant, Tree, decimal_term
+from paimon_spark.spark.native.decimal_terms import SIGNS, DecimalTerm, Largest, Tree, bounded, decimal_term
+from paimon_spark.sql.queries.aggregate_calls import Constant
 
 TYPES = {"a": (4, 2), "b": (15, 2), "c": (20, 0), "d": (38, 6), "e": (9, 9)}
 FIELDS = {
@@ -48,7 +49,7 @@ def test_values_are_exact(tree: Tree, largest: int, data: some.DataObject) -> No
         name: data.draw(some.lists(some.one_of(some.none(), unscaled(precision, largest)), min_size=3, max_size=3))
         for name, (precision, _) in TYPES.items()
     }
-    term = decimal_term(tree, lambda field: largest)
+    term = bounded_term(tree, lambda field: largest)
     if term is None:
         return
     arrays = {name: decimals(numbers, *TYPES[name]) for name, numbers in columns.items()}
@@ -59,6 +60,11 @@ def test_values_are_exact(tree: Tree, largest: int, data: some.DataObject) -> No
     assert [None if value is None else Fraction(value) for value in values] == expected[: len(values)]
     assert all(value is None or abs(value) * 10**term.scale <= term.largest for value in expected)
     assert set(term.columns) == columns_of(tree)
+
+
+def bounded_term(tree: Tree, largest: Largest) -> DecimalTerm | None:
+    term = decimal_term(tree)
+    return None if term is None else bounded(term, largest)
 
 
 def decimals(numbers: list[int | None], precision: int, scale: int) -> pa.Array:
@@ -87,11 +93,11 @@ def columns_of(tree: Tree) -> set[str]:
 def test_values_that_may_need_too_many_digits_are_left_to_spark() -> None:
     a, b, d, one = FIELDS["a"], FIELDS["b"], FIELDS["d"], Constant(1, 1, 0)
     charge: Tree = ("*", ("*", b, ("-", one, b)), ("+", one, b))
-    assert decimal_term(("*", b, ("-", one, b)), lambda field: None) is not None
-    assert decimal_term(charge, lambda field: None) is None
-    known = decimal_term(charge, lambda field: 10**8)
+    assert bounded_term(("*", b, ("-", one, b)), lambda field: None) is not None
+    assert bounded_term(charge, lambda field: None) is None
+    known = bounded_term(charge, lambda field: 10**8)
     assert known is not None
     assert (known.precision, known.scale) == (38, 6)
-    assert decimal_term(("*", d, d), lambda field: 0) is None  # Spark rounds to 6 digits of 12
-    assert decimal_term(("+", d, d), lambda field: None) is None
-    assert decimal_term(("+", a, INTEGER), lambda field: 0) is None
+    assert bounded_term(("*", d, d), lambda field: 0) is None  # Spark rounds to 6 digits of 12
+    assert bounded_term(("+", d, d), lambda field: None) is None
+    assert bounded_term(("+", a, INTEGER), lambda field: 0) is None
