@@ -71,7 +71,7 @@ def test_data_frames_and_streams(
     spark.range(3).toDF("id").write.format("paimon").mode("append").options(**catalog.catalog.table_options()).save(
         "rest://paimon/st/events"
     )
-    with pytest.raises(PySparkException, match="a REST server makes tables by the statement CREATE TABLE only"):
+    with pytest.raises(PySparkException, match="a catalog makes tables by the statement CREATE TABLE only"):
         spark.range(1).write.format("paimon").mode("append").options(**catalog.catalog.table_options()).save(
             "rest://paimon/st/nothing"
         )
