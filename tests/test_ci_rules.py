@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 from support.paths import ROOT
 from support.shares import ONE_OF, ROOMS, SHARES, left_out
@@ -155,3 +160,34 @@ def test_a_seed_repeats_a_run(pytester: pytest.Pytester, monkeypatch: pytest.Mon
 
     assert len(drawn("7")) > 5
     assert drawn("7") == drawn("7") != drawn("8")
+
+
+def test_the_files_of_a_commit_draw_its_tests(tmp_path: Path) -> None:
+    """In CI, whose seed a person may still set."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+    (tmp_path / "dev").write_text("#!/bin/sh\necho $PAIMON_CI $PAIMON_SEED\n")
+    (tmp_path / "dev").chmod(0o755)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PAIMON_", "GIT_"))}
+
+    def seed(**given: str) -> str:
+        done = subprocess.run([".ci/run"], cwd=tmp_path, env=env | given, stdout=subprocess.PIPE, text=True, check=True)
+        return done.stdout.removeprefix("1 ").strip()
+
+    def commit() -> None:
+        for command in (
+            "init -q",
+            "add .",
+            "-c user.name=a -c user.email=a@example.org commit -qm change --allow-empty",
+        ):
+            subprocess.run(["git", *command.split()], cwd=tmp_path, env=env, check=True)
+
+    assert seed() == "1"  # there is no commit
+    commit()
+    first = seed()
+    commit()
+    assert seed() == first != "1"
+    (tmp_path / "dev").open("a").write("# changed\n")
+    commit()
+    assert seed() not in (first, "1")
+    assert seed(PAIMON_SEED="7") == "7"
