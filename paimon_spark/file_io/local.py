@@ -147,8 +147,8 @@ class LocalFileIO:
     def create_if_absent(self, path: str, data: bytes) -> bool:
         plain = local_path(path)
         with self._temporary(plain, data, Sync.FILE) as temporary:
-            made = os.stat(temporary)
             try:
+                made = os.stat(temporary)
                 os.link(temporary, plain)
             except FileExistsError:
                 return False
