@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 from support.long_runs import tries
 from support.oracles.checker import check_table
-from support.servers.storage import StorageServer
+from support.servers.storage import STORAGE_SERVERS, StorageServer
 from support.tables.micro_batches import FROM_FIRST, applied
 
 from paimon_spark import create_table, open_catalog, open_table
@@ -26,10 +26,10 @@ RACES = tries("PAIMON_SERVER_RACES", ci=2, long=100)
 RACERS = 8
 
 
-@pytest.fixture(autouse=True)
-def proved(server: StorageServer) -> None:
-    if not server.is_proved:
-        pytest.skip(f"{server.name} lets several writers win: it is refused for writing (test_servers.py)")
+REFUSED = {"s3proxy"}
+"""Lets several writers win, and is refused for writing (test_servers.py)."""
+SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in STORAGE_SERVERS if name not in REFUSED]
+pytestmark = pytest.mark.parametrize("server", SERVERS, indirect=True)
 
 
 def at_once(run: Callable[[int], bool]) -> list[int]:
