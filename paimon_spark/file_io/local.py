@@ -9,7 +9,7 @@ import stat
 import time
 import uuid
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -146,26 +146,31 @@ class LocalFileIO:
     @names_faults("writing")
     def create_if_absent(self, path: str, data: bytes) -> bool:
         plain = local_path(path)
-        with self._temporary(plain, data, Sync.FILE) as temporary:
-            try:
-                made = os.stat(temporary)
-                os.link(temporary, plain)
-            except FileExistsError:
-                return False
-            except FileNotFoundError as error:  # another process has moved or removed the directory
-                raise _not_created(path, error) from error
-            except OSError as error:
-                if error.errno in _NO_LINKS:
-                    raise UnsupportedFeature(
-                        f"cannot publish {path}: the file system there has no hard links ({error.strerror}), so two "
-                        "writers could overwrite each other; keep the table on one that has them"
-                    ) from error
-                raise
-        with suppress(FileNotFoundError):  # the file is there; another process has moved its directory since
-            _sync_directory(os.path.dirname(plain))
-            _wait_for_rivals(plain)
-            return os.path.samestat(os.stat(plain), made)
-        return True
+        parent, name = os.path.split(plain)
+        with ExitStack() as at_end:
+            with self._temporary(plain, data, Sync.FILE) as temporary:
+                try:
+                    directory = at_end.enter_context(_open_directory(parent))
+                    made = os.stat(os.path.basename(temporary), dir_fd=directory)
+                    os.link(temporary, plain)
+                except FileExistsError:
+                    return False
+                except FileNotFoundError as error:  # another process has moved or removed the directory
+                    raise _not_created(path, error) from error
+                except OSError as error:
+                    if error.errno in _NO_LINKS:
+                        raise UnsupportedFeature(
+                            f"cannot publish {path}: the file system there has no hard links ({error.strerror}), so "
+                            "two writers could overwrite each other; keep the table on one that has them"
+                        ) from error
+                    raise
+                _unlink(os.path.basename(temporary), directory)  # or it would be waited for, where they were moved
+            os.fsync(directory)
+            _wait_for_rivals(directory, name)
+            try:  # in the same directory: another table may have the path since
+                return os.path.samestat(os.stat(name, dir_fd=directory), made)
+            except FileNotFoundError:  # it was there; another process has removed it since
+                return True
 
     @names_faults("writing")
     def overwrite(self, path: str, data: bytes) -> None:
@@ -363,9 +368,9 @@ def _status(path: str, name: str, found: os.stat_result) -> FileStatus:
     return FileStatus(path, name, 0 if is_directory else found.st_size, is_directory, found.st_mtime_ns // 1_000_000)
 
 
-def _unlink(plain: str) -> None:
+def _unlink(plain: str, directory: int | None = None) -> None:
     try:
-        os.unlink(plain)
+        os.unlink(plain, dir_fd=directory)
     except FileNotFoundError:
         return
 
@@ -398,17 +403,16 @@ def _make_directory(plain: str) -> None:
     _sync_directory(parent)
 
 
-def _wait_for_rivals(plain: str) -> None:
-    """Waits until nobody else is about to make this file, which has just been made.
+def _wait_for_rivals(directory: int, name: str) -> None:
+    """Waits until nobody else is about to make this file of an open directory, which has just been made.
 
     Java looks whether the file is there, and then renames its temporary file over it, under a lock of its own process
     alone (Java: LocalFileIO.rename). Where it looked before, its temporary file is there until it has renamed. One that
     is older was left by a process that died.
     """
-    directory, name = os.path.split(plain)
-    rivals = [os.path.join(directory, other) for other in os.listdir(directory or ".") if _is_rival(other, name)]
+    rivals = [other for other in os.listdir(directory) if _is_rival(other, name)]
     end = time.monotonic() + _RIVAL_SECONDS  # the clock of the machine may go back
-    while any(map(_is_fresh, rivals)) and time.monotonic() < end:
+    while any(_is_fresh(directory, rival) for rival in rivals) and time.monotonic() < end:
         time.sleep(_RIVAL_PAUSE_SECONDS)
 
 
@@ -416,16 +420,23 @@ def _is_rival(other: str, name: str) -> bool:
     return other.startswith(f".{name}.") and other.endswith(".tmp")
 
 
-def _is_fresh(plain: str) -> bool:
+def _is_fresh(directory: int, name: str) -> bool:
     try:
-        return time.time() - os.stat(plain).st_mtime < _RIVAL_SECONDS
+        return time.time() - os.stat(name, dir_fd=directory).st_mtime < _RIVAL_SECONDS
     except FileNotFoundError:
         return False
 
 
 def _sync_directory(plain: str) -> None:
+    with _open_directory(plain) as directory:
+        os.fsync(directory)
+
+
+@contextmanager
+def _open_directory(plain: str) -> Iterator[int]:
+    """The descriptor of a directory, which stays the same one where another takes its path."""
     descriptor = os.open(plain or ".", os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        yield descriptor
     finally:
         os.close(descriptor)

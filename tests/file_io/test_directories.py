@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -125,6 +126,25 @@ def test_a_file_whose_directory_is_moved_away_is_not_created(tmp_path: Path, mon
     with pytest.raises(NotCreated, match=f"writing {tmp_path}/t/schema-0") as error:
         LocalFileIO().create_if_absent(f"{tmp_path}/t/schema-0", b"1")
     assert error.value.errno == errno.ENOENT
+
+
+def test_a_file_is_created_though_its_directory_is_moved_away_and_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another job drops a new table, and a third one creates it again: each of them did what it was asked."""
+    link, others = os.link, iter([b"theirs"])
+
+    def moved_behind(source: str, target: str) -> None:
+        link(source, target)
+        if theirs := next(others, None):
+            os.rename(tmp_path / "t", tmp_path / "gone")
+            assert LocalFileIO().create_if_absent(target, theirs)
+
+    monkeypatch.setattr(os, "link", moved_behind)
+    monkeypatch.delattr(time, "sleep")
+    assert LocalFileIO().create_if_absent(f"{tmp_path}/t/schema-0", b"ours")
+    assert (tmp_path / "t" / "schema-0").read_bytes() == b"theirs"
+    assert [(path.name, path.read_bytes()) for path in (tmp_path / "gone").iterdir()] == [("schema-0", b"ours")]
 
 
 def test_an_empty_directory_that_hadoop_marks_in_s3(s3_options: dict[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 from collections.abc import Callable, Iterator
 from uuid import uuid4
@@ -14,6 +15,7 @@ from support.servers.recorded import RecordedServer, StoreRequest, recorded, rou
 from support.servers.storage import RunningServers
 
 from paimon_spark import catalog, create_table, open_table
+from paimon_spark.store.history import auto_tags
 
 pytestmark = pytest.mark.server
 ROWS = 100_000
@@ -80,7 +82,10 @@ def test_a_row_by_its_key_again(recorder: RecordedServer, location: str) -> None
     assert round_trips(found) <= 2
 
 
-def test_statements_of_a_session(recorder: RecordedServer, spark: SparkSession) -> None:
+def test_statements_of_a_session(
+    recorder: RecordedServer, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auto_tags, "_SECONDS_BETWEEN_LOOKS", math.inf)  # a slow machine takes longer than that here
     root = f"{recorder.server.root}/{uuid4().hex}"
     cat = catalog(spark, {"warehouse": root, **options(recorder)})
     cat.sql("CREATE DATABASE d")

@@ -114,17 +114,21 @@ class Job:
             time.sleep(0.4)
         return self.end
 
-    def pairs(self, snapshot: int | None = None) -> list[tuple[int, int]]:
+    def pairs(self, options: dict[str, str] | None = None) -> list[tuple[int, int]]:
         """Keys and values that we read."""
-        options = {} if snapshot is None else {"scan.snapshot-id": str(snapshot)}
         rows = open_table(self.path, options).scan().to_arrow()
         return list(zip(*(rows.column(i).to_pylist() for i in (0, 1)), strict=True))
 
     def rows(self, snapshot: int | None = None) -> Rows:
         """What we read; no key may come twice."""
-        found = self.pairs(snapshot)
+        found = self.pairs(None if snapshot is None else {"scan.snapshot-id": str(snapshot)})
         assert len(dict(found)) == len(found), f"{self.name}: keys twice"
         return dict(found)
+
+    def added_after(self, snapshot: int) -> Rows:
+        """The rows that were written after a snapshot, where no key is written twice."""
+        between = {"incremental-between": f"{snapshot},{self.latest()}", "incremental-between-scan-mode": "delta"}
+        return dict(self.pairs(between))
 
     def rows_of_flink(self) -> Rows:
         found = [(int(str(row[0])), int(str(row[1]))) for _, row in self.flink.sql(f"SELECT * FROM d.{self.name}")]
