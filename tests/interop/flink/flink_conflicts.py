@@ -106,12 +106,13 @@ class Job:
         return self.end
 
     def while_it_runs(self, act: Callable[[Job], None]) -> str:
-        """Acts twice for each commit of the job until it ends; how it ended."""
+        """Acts twice for each commit of the job until it ends, and once in any case; how it ended."""
         end = time.monotonic() + LONGEST_SECONDS
+        act(self)
         while not self.end:
             assert time.monotonic() < end, f"{self.name} does not end"
-            act(self)
             time.sleep(0.4)
+            act(self)
         return self.end
 
     def pairs(self, options: dict[str, str] | None = None) -> list[tuple[int, int]]:

@@ -62,8 +62,8 @@ def test_dedicated_compaction_of_flink(kind: str, tmp_path: Path) -> None:
             job.open().write_stream([(job.number, [{"k": OURS + 2, "v": job.number}])], "ours")
             follow()
 
+        flink.bounded(f"CALL sys.compact(`table` => 'd.{kind}')")  # first, as its start may take longer than the writer
         job.start()
-        flink.bounded(f"CALL sys.compact(`table` => 'd.{kind}')")
         assert job.while_it_runs(act) == "done"
         expected = {**model(), **dict.fromkeys(range(OURS, OURS + 3), job.number)}
         until(lambda: _waiting_files(job) == 0 and follow() == expected, "all is compacted, and has been followed")
