@@ -36,6 +36,10 @@ class Usage:
     seconds: dict[int, float] = field(default_factory=dict)
     resident: int = 0
 
+    def seconds_since(self, before: Usage) -> float:
+        """Of the processes that are there still: what one that has ended used before is no gain."""
+        return round(sum(seconds - before.seconds.get(pid, 0.0) for pid, seconds in self.seconds.items()), 3)
+
 
 def usage() -> Usage:
     """Of this process, its JVM, and the Python processes of that."""
@@ -93,7 +97,6 @@ def micro_batches(frame: DataFrame, form: str, path: str, checkpoint: Path, batc
     if query.exception() is not None:
         raise SystemExit(str(query.exception()))
     query.stop()
-    spent = sum(seconds - before.seconds.get(pid, 0.0) for pid, seconds in after.seconds.items())
     millis = [p["durationMs"]["triggerExecution"] for p in progress]
     fifth = max(len(millis) // 5, 1)
     return {
@@ -101,7 +104,7 @@ def micro_batches(frame: DataFrame, form: str, path: str, checkpoint: Path, batc
         "begin": statistics.median(millis[:fifth]),
         "end": statistics.median(millis[-fifth:]),
         "batches": last,
-        "cpu": spent / max(last - first, 1),
+        "cpu": after.seconds_since(before) / max(last - first, 1),
         "spawned": len(after.seconds.keys() - before.seconds.keys()),
         "grown": (after.resident - before.resident) / 2**20,
     }
@@ -142,9 +145,9 @@ def idle(spark: SparkSession, table: str, checkpoint: Path, **trigger: str) -> f
     query.awaitTermination(IDLE / 2)
     before = usage()
     query.awaitTermination(IDLE)
-    after = usage()
+    spent = usage().seconds_since(before)
     query.stop()
-    return (sum(after.seconds.values()) - sum(before.seconds.values())) / IDLE
+    return spent / IDLE
 
 
 def main(kind: str, folder: str, batches: str, jar: str | None = None) -> None:
