@@ -43,7 +43,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress, Result, millis_since
 from paimon_spark.store.storage.files import list_ids
 from paimon_spark.store.storage.local_time import now_millis
-from paimon_spark.store.storage.parallel import map_parallel, map_parallel_if_slow
+from paimon_spark.store.storage.parallel import map_near_or_far
 
 _log = logging.getLogger(__name__)
 
@@ -89,9 +89,7 @@ class ThreadedWork:
 
     def listings(self, directories: Sequence[str]) -> list[Listing]:
         work, most = partial(list_directory, self.table.file_io), file_threads(self.table)
-        if is_far(self.table.location):
-            return map_parallel(work, directories, most)
-        return map_parallel_if_slow(work, directories, most=most)
+        return map_near_or_far(work, directories, is_far(self.table.location), most)
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:
         try:

@@ -6,17 +6,18 @@ import logging
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, is_far
 from paimon_spark.format.bucket import StoredPlace
 from paimon_spark.store.expire.files import DeletionPlan
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.parallel import map_near_or_far
 
 _log = logging.getLogger(__name__)
 
 _THREADS = 8
 _BULK = 500  # files of one request, where the store takes several
+_NEAR = 20  # files after which a local disk is asked whether it makes deletions wait
 
 
 def execute_deletion(table: Table, deletion: DeletionPlan) -> list[str]:
@@ -48,11 +49,13 @@ def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
         PermissionError: no file of a stage may be deleted; the stages after it were not begun.
         StorageError: the storage failed; files of the stage may or may not be deleted, later stages were not begun.
     """
-    deleted: list[str] = []
+    far, deleted = is_far(table.location), list[str]()
+    each = _BULK if far else _NEAR
     for stage in stages:
         paths = list(dict.fromkeys(stage))
-        pieces = [paths[start : start + _BULK] for start in range(0, len(paths), _BULK)]
-        refused = _merge_refusals(map_parallel(partial(_delete, table.file_io), pieces, file_threads(table)))
+        pieces = [paths[start : start + each] for start in range(0, len(paths), each)]
+        delete, most = partial(_delete, table.file_io), file_threads(table)
+        refused = _merge_refusals(map_near_or_far(delete, pieces, far, most))
         if refused:
             first = next(iter(refused.values()))
             if len(refused) == len(paths):
@@ -90,7 +93,8 @@ def delete_empty_directories(table: Table, places: Iterable[StoredPlace]) -> Non
     """
     level = sorted({bucket_directory(table, *place) for place in places})
     for _ in range(1 + len(table.schema.partition_fields)):
-        gone = map_parallel(partial(remove_directory, table.file_io), level, file_threads(table))
+        remove, most = partial(remove_directory, table.file_io), file_threads(table)
+        gone = map_near_or_far(remove, level, is_far(table.location), most)
         level = sorted({path.rpartition("/")[0] for path, is_gone in zip(level, gone, strict=True) if is_gone})
 
 

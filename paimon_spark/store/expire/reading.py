@@ -6,9 +6,11 @@ Also checks, before an expiry deletes anything, that the metadata of the states 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from paimon_spark.errors import CorruptFile
+from paimon_spark.file_io import is_far
 from paimon_spark.format.manifest import IndexManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import decode_manifest_list
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
@@ -19,7 +21,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import find_bytes
-from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.parallel import map_near_or_far
 
 _MANIFESTS = 64  # decoded at a time, at most
 _MANIFEST_BYTES = 4 * MB  # decoded at a time, at most; they take 25 times as much memory then
@@ -46,7 +48,7 @@ def find_manifest_lists(table: Table, names: Iterable[str | None]) -> dict[str, 
         CorruptFile: not a manifest list, truncated or damaged.
         UnsupportedFeature: a record version this release does not know.
     """
-    return _each_once(names, lambda name: find_manifest_list(table, name))
+    return _each_once(table, names, find_manifest_list)
 
 
 def find_index_manifest(table: Table, name: str) -> list[IndexManifestEntry] | None:
@@ -68,7 +70,7 @@ def find_index_manifests(table: Table, names: Iterable[str | None]) -> dict[str,
         CorruptFile: not an index manifest, truncated or damaged.
         UnsupportedFeature: a record version this release does not know.
     """
-    return _each_once(names, lambda name: find_index_manifest(table, name))
+    return _each_once(table, names, find_index_manifest)
 
 
 def find_manifests(table: Table, metas: Sequence[ManifestFileMeta]) -> list[tuple[str, bytes] | None]:
@@ -79,7 +81,7 @@ def find_manifests(table: Table, metas: Sequence[ManifestFileMeta]) -> list[tupl
         data = find_bytes(table.file_io, path)
         return None if data is None else (path, data)
 
-    return map_parallel(find, metas)
+    return map_near_or_far(find, metas, is_far(table.location))
 
 
 def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[ManifestColumns]:
@@ -116,7 +118,7 @@ def pieces(manifests: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list
 
 def find_snapshots(store: SnapshotStore, ids: Iterable[int]) -> list[Snapshot]:
     """The existing snapshots among the ids, in order."""
-    return [snapshot for snapshot in map_parallel(store.find, ids) if snapshot is not None]
+    return [snapshot for snapshot in map_near_or_far(store.find, ids, is_far(store.table)) if snapshot is not None]
 
 
 def check_they_stay(table: Table, oldest: Snapshot, latest: Snapshot) -> None:
@@ -180,7 +182,7 @@ def _way_on(number: int) -> str:
     return f"keep fewer or more snapshots, so that snapshot {number} expires too or is not the oldest that stays"
 
 
-def _each_once(names: Iterable[str | None], find: Callable[[str], T | None]) -> dict[str, T]:
+def _each_once(table: Table, names: Iterable[str | None], find: Callable[[Table, str], T | None]) -> dict[str, T]:
     distinct = list(dict.fromkeys(name for name in names if name is not None))
-    found = zip(distinct, map_parallel(find, distinct), strict=True)
-    return {name: value for name, value in found if value is not None}
+    found = map_near_or_far(partial(find, table), distinct, is_far(table.location))
+    return {name: value for name, value in zip(distinct, found, strict=True) if value is not None}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from paimon_spark.file_io import is_far
 from paimon_spark.format.manifest import FileKind, ManifestFileMeta
 from paimon_spark.format.paths import MAIN_BRANCH, REVIVED_PREFIX, tag_directory
 from paimon_spark.format.snapshot import CommitKind, Snapshot
@@ -22,7 +23,7 @@ from paimon_spark.store.metadata.manifest_files import read_data_manifests, read
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import list_branches
-from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.parallel import map_near_or_far
 
 
 @dataclass
@@ -143,7 +144,7 @@ def _roots(table: Table, without: str | None) -> list[BranchRoot]:
 def _root(table: Table, branch: str) -> BranchRoot:
     store = SnapshotStore(table.file_io, table.location, branch)
     snapshots = find_snapshots(store, store.ids())
-    changelogs = map_parallel(store.find_change, store.changelog_ids())
+    changelogs = map_near_or_far(store.find_change, store.changelog_ids(), is_far(store.table))
     changes = (*snapshots, *(changelog for changelog in changelogs if changelog is not None))
     ids = {snapshot.id for snapshot in snapshots}
     first = (snapshot for snapshot in snapshots if snapshot.id - 1 not in ids)  # a rollback that broke off leaves a gap

@@ -24,7 +24,7 @@ from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.file_filter import IndexedParts, Parts, files_of
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
-from paimon_spark.store.storage.parallel import map_parallel, map_parallel_if_slow
+from paimon_spark.store.storage.parallel import map_near_or_far
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -146,7 +146,7 @@ def map_indexed(table: Table, files: Iterable[DataFileMeta], function: Callable[
     """
     # of a local disk, if one is: another store makes every job wait
     is_near = plain_location(table.location).startswith("/") or all(file.embedded_index is not None for file in files)
-    return (map_parallel_if_slow if is_near else map_parallel)(function, items)
+    return map_near_or_far(function, items, not is_near)
 
 
 def index_readers(

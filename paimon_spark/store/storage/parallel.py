@@ -201,6 +201,11 @@ def map_parallel_if_slow(
     return done + map_parallel(function, given[len(done) :], most)
 
 
+def map_near_or_far(function: Callable[[A], B], items: Iterable[A], is_far: bool, most: int = READ_THREADS) -> list[B]:
+    """As map_parallel_if_slow, for jobs of storage; as map_parallel if it is far, where each job waits."""
+    return map_parallel(function, items, most) if is_far else map_parallel_if_slow(function, items, most=most)
+
+
 class Background:
     """One thread that runs jobs in the order of submission. Only one thread may submit jobs.
 

@@ -8,6 +8,7 @@ import itertools
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from paimon_spark.store.storage.parallel import (
     LONG_WAIT,
     Background,
     begin,
+    map_near_or_far,
     map_parallel,
     map_parallel_if_slow,
     submitted,
@@ -138,6 +140,15 @@ def test_waiting_is_distinguished_from_computing() -> None:
     jobs = [*[lambda: never.wait(2 * LONG_WAIT)] * 3, *[lambda: pair.wait(30)] * 2]
     map_parallel_if_slow(lambda job: job(), jobs)
     assert not pair.broken
+
+
+def test_jobs_of_a_store_that_is_far_run_concurrently_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = threading.Barrier(2)
+    assert sorted(map_near_or_far(lambda _: pair.wait(30), range(2), is_far=True)) == [0, 1]
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)  # nothing waits
+    monkeypatch.setattr(time, "thread_time", lambda: 0.0)
+    threads = map_near_or_far(lambda _: threading.current_thread(), range(100), is_far=False)
+    assert set(threads) == {threading.current_thread()}
 
 
 def test_an_error_of_the_first_jobs_ends_all() -> None:
