@@ -148,28 +148,28 @@ class LocalFileIO:
         plain = local_path(path)
         parent, name = os.path.split(plain)
         with ExitStack() as at_end:
-            with self._temporary(plain, data, Sync.FILE) as temporary:
-                try:
-                    directory = at_end.enter_context(_open_directory(parent))
-                    made = os.stat(os.path.basename(temporary), dir_fd=directory)
-                    os.link(temporary, plain)
-                except FileExistsError:
-                    return False
-                except FileNotFoundError as error:  # another process has moved or removed the directory
-                    raise _not_created(path, error) from error
-                except OSError as error:
-                    if error.errno in _NO_LINKS:
-                        raise UnsupportedFeature(
-                            f"cannot publish {path}: the file system there has no hard links ({error.strerror}), so "
-                            "two writers could overwrite each other; keep the table on one that has them"
-                        ) from error
-                    raise
-                _unlink(os.path.basename(temporary), directory)  # or it would be waited for, where they were moved
+            temporary = at_end.enter_context(self._temporary(plain, data, Sync.FILE))
+            try:
+                directory = at_end.enter_context(_open_directory(parent))
+                made = os.stat(os.path.basename(temporary), dir_fd=directory)
+                os.link(temporary, plain)
+            except FileExistsError:
+                return False
+            except FileNotFoundError as error:  # another process has moved or removed the directory
+                raise _not_created(path, error) from error
+            except OSError as error:
+                if error.errno in _NO_LINKS:
+                    raise UnsupportedFeature(
+                        f"cannot publish {path}: the file system there has no hard links ({error.strerror}), so two "
+                        "writers could overwrite each other; keep the table on one that has them"
+                    ) from error
+                raise
+            _unlink(os.path.basename(temporary), directory)  # or it would be waited for, where they were moved
             os.fsync(directory)
-            _wait_for_rivals(directory, name)
             try:  # in the same directory: another table may have the path since
+                _wait_for_rivals(directory, name)
                 return os.path.samestat(os.stat(name, dir_fd=directory), made)
-            except FileNotFoundError:  # it was there; another process has removed it since
+            except FileNotFoundError:  # it was there; another process has removed it, or its directory, since
                 return True
 
     @names_faults("writing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -145,6 +146,21 @@ def test_a_file_is_created_though_its_directory_is_moved_away_and_made_again(
     assert LocalFileIO().create_if_absent(f"{tmp_path}/t/schema-0", b"ours")
     assert (tmp_path / "t" / "schema-0").read_bytes() == b"theirs"
     assert [(path.name, path.read_bytes()) for path in (tmp_path / "gone").iterdir()] == [("schema-0", b"ours")]
+
+
+def test_a_file_is_created_though_its_directory_is_removed_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another job has dropped the table by then, and nothing of it is left."""
+    link = os.link
+
+    def removed_behind(source: str, target: str) -> None:
+        link(source, target)
+        shutil.rmtree(tmp_path / "t")
+
+    monkeypatch.setattr(os, "link", removed_behind)
+    assert LocalFileIO().create_if_absent(f"{tmp_path}/t/schema-0", b"ours")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_directory_that_hadoop_marks_in_s3(s3_options: dict[str, str]) -> None:

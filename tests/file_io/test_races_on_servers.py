@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 from support.long_runs import tries
 from support.oracles.checker import check_table
-from support.servers.storage import STORAGE_SERVERS, StorageServer
+from support.servers.storage import STORAGE_SERVERS, UNPROVED, StorageServer
 from support.tables.micro_batches import FROM_FIRST, applied
 
 from paimon_spark import create_table, open_catalog, open_table
@@ -26,9 +26,8 @@ RACES = tries("PAIMON_SERVER_RACES", ci=2, long=100)
 RACERS = 8
 
 
-REFUSED = {"s3proxy"}
-"""Lets several writers win, and is refused for writing (test_servers.py)."""
-SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in STORAGE_SERVERS if name not in REFUSED]
+SERVERS = [pytest.param(name, marks=pytest.mark.server) for name in STORAGE_SERVERS if name not in UNPROVED]
+"""Those that are not refused for writing (test_servers.py)."""
 pytestmark = pytest.mark.parametrize("server", SERVERS, indirect=True)
 
 

@@ -49,12 +49,11 @@ def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
         PermissionError: no file of a stage may be deleted; the stages after it were not begun.
         StorageError: the storage failed; files of the stage may or may not be deleted, later stages were not begun.
     """
-    far, deleted = is_far(table.location), list[str]()
-    each = _BULK if far else _NEAR
+    far, most, deleted = is_far(table.location), file_threads(table), list[str]()
+    delete, each = partial(_delete, table.file_io), _BULK if far else _NEAR
     for stage in stages:
         paths = list(dict.fromkeys(stage))
         pieces = [paths[start : start + each] for start in range(0, len(paths), each)]
-        delete, most = partial(_delete, table.file_io), file_threads(table)
         refused = _merge_refusals(map_near_or_far(delete, pieces, far, most))
         if refused:
             first = next(iter(refused.values()))
@@ -92,9 +91,9 @@ def delete_empty_directories(table: Table, places: Iterable[StoredPlace]) -> Non
         StorageError: the storage failed; empty directories that are left do no harm.
     """
     level = sorted({bucket_directory(table, *place) for place in places})
+    remove, far, most = partial(remove_directory, table.file_io), is_far(table.location), file_threads(table)
     for _ in range(1 + len(table.schema.partition_fields)):
-        remove, most = partial(remove_directory, table.file_io), file_threads(table)
-        gone = map_near_or_far(remove, level, is_far(table.location), most)
+        gone = map_near_or_far(remove, level, far, most)
         level = sorted({path.rpartition("/")[0] for path, is_gone in zip(level, gone, strict=True) if is_gone})
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_, columns_of, conjuncts, restrict
 from paimon_spark.errors import CorruptFile
-from paimon_spark.file_io.locate import plain_location
+from paimon_spark.file_io.locate import is_far
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.row_sets import RowSet, encode_rows
 from paimon_spark.format.manifest import DataFileMeta
@@ -144,9 +144,8 @@ def map_indexed(table: Table, files: Iterable[DataFileMeta], function: Callable[
         function: the job.
         items: the arguments, one for each job.
     """
-    # of a local disk, if one is: another store makes every job wait
-    is_near = plain_location(table.location).startswith("/") or all(file.embedded_index is not None for file in files)
-    return map_near_or_far(function, items, not is_near)
+    has_index_files = any(file.embedded_index is None for file in files)
+    return map_near_or_far(function, items, is_far(table.location) and has_index_files)
 
 
 def index_readers(

@@ -111,7 +111,7 @@ def truncate(job: Job) -> None:
 
 def rollback_to_as_latest(job: Job) -> None:
     """What the job commits later is added to the rows of old, and what it committed before is removed."""
-    rows = 2 * ROWS
+    rows = 4 * ROWS
     job.start(rows, restarts=job.name.endswith("compacting"), key="n")
     first = job.latest()
     before = job.rows(first)
@@ -121,6 +121,7 @@ def rollback_to_as_latest(job: Job) -> None:
     assert made > first + 1
     assert job.finish() == "done"
     later = job.added_after(made)
+    assert later
     assert {**job.rows(made - 1), **later} == {n: n for n in range(rows)}
     _agrees(job, {**before, **later})
 

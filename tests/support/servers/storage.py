@@ -13,7 +13,7 @@ import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -70,15 +70,18 @@ class StorageServer:
         name: of STORAGE_SERVERS.
         root: the location of its empty bucket, ``s3://lake``.
         options: the storage options that reach it.
-        is_proved: whether it creates an object only if it is absent, also where several ask at once.
         domain: under which it serves ``<bucket>.<domain>`` (virtual-hosted style); "": it does not.
     """
 
     name: str
     root: str
     options: Mapping[str, str]
-    is_proved: bool = True
     domain: str = ""
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether it creates an object only if it is absent, also where several ask at once."""
+        return self.name not in UNPROVED
 
     @property
     def writing(self) -> dict[str, str]:
@@ -152,7 +155,7 @@ def s3proxy() -> Iterator[StorageServer]:
         settings.write_text(_S3PROXY_SETTINGS.format(port=port, access=_ACCESS, secret=_SECRET, folder=folder / "data"))
         command = ["java", "-cp", jars, "org.gaul.s3proxy.Main", "--properties", str(settings)]
         with running(command, folder, port):
-            yield replace(_s3("s3proxy", port), is_proved=False)  # it looks first, and writes then
+            yield _s3("s3proxy", port)
 
 
 @contextmanager
@@ -218,6 +221,8 @@ def hdfs() -> Iterator[StorageServer]:
             yield StorageServer("hdfs", f"{root}/lake", {})
 
 
+UNPROVED = frozenset({"s3proxy"})
+"""Servers that look first whether an object is absent, and write then, so that of several writers each may win."""
 STORAGE_SERVERS: Mapping[str, Callable[[], AbstractContextManager[StorageServer]]] = {
     "versitygw": versitygw,
     **({"minio": minio} if LONG or is_built(*MINIO) else {}),  # its build takes as long as all tests of CI
