@@ -80,7 +80,7 @@ class StorageServer:
 
     @property
     def is_proved(self) -> bool:
-        """Whether it creates an object only if it is absent, also where several ask at once."""
+        """True if it creates an object only if it is absent, also where several ask at once."""
         return self.name not in UNPROVED
 
     @property
