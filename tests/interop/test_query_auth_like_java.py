@@ -135,13 +135,13 @@ def cells(row: tuple[Any, ...]) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_any_rule(seed: int, java: Genuine, java_server: JavaRestServer, ours: Catalog) -> None:
-    draw = random.Random(seed)
-    table = draw.choice(["appended", "keyed"])
-    filters = [json.dumps(condition(draw)) for _ in range(draw.choice([0, 1, 1, 2]))]
-    maskable = [name for name in TYPES if name not in ("k", "p")]
-    masks = {name: json.dumps(mask(draw, name)) for name in draw.sample(maskable, draw.randint(0, 3))}
-    if (said := java_server.answer("limit", "d", table, json.dumps(filters), json.dumps(masks))) != "done":
-        pytest.skip(f"Java reads no such rule: {said:.80}")
+    draw, said = random.Random(seed), ""
+    while said != "done":  # Java does not read every rule
+        table = draw.choice(["appended", "keyed"])
+        filters = [json.dumps(condition(draw)) for _ in range(draw.choice([0, 1, 1, 2]))]
+        maskable = [name for name in TYPES if name not in ("k", "p")]
+        masks = {name: json.dumps(mask(draw, name)) for name in draw.sample(maskable, draw.randint(0, 3))}
+        said = java_server.answer("limit", "d", table, json.dumps(filters), json.dumps(masks))
     columns = list(TYPES) if masks else draw.sample(list(TYPES), draw.randint(1, 4))
     expected = java.run(limited_by_java, java_server.options, "d", table, columns)
     scan_of = ours.load_table(Identifier("d", table)).scan
